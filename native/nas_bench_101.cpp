@@ -48,11 +48,13 @@ public:
             for (int i = 0; i < j; ++i) pairs_.emplace_back(i, j);
         for (std::size_t bit = 0; bit < pairs_.size(); ++bit)
             bit_[pairs_[bit].first][pairs_[bit].second] = static_cast<int>(bit);
-        Order order{};
-        std::iota(order.begin(), order.end(), std::uint8_t{0});
+        std::vector<int> numbers(n_);
+        std::iota(numbers.begin(), numbers.end(), 0);
         do {
+            Order order{};
+            for (int i = 0; i < n_; ++i) order[i] = static_cast<std::uint8_t>(numbers[i]);
             orders_.push_back(order);
-        } while (n_ > 3 && std::next_permutation(order.begin() + 1, order.begin() + n_ - 1));
+        } while (n_ > 3 && std::next_permutation(numbers.begin() + 1, numbers.end() - 1));
     }
 
     void append_to(Cells& cells) {

@@ -1,0 +1,60 @@
+# make install | demo | test | lint | bench: each does all set-up that it needs, in .venv, and is quick when nothing changed.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: install demo test test-slow test-sanitize lint format bench clean
+
+install: .make/installed
+
+.make/machine:
+	@test -n "$(PYTHON)" || { echo "GraDE needs Python 3.11 or newer: install python3.11, or name it with 'make PYTHON=/path/to/python3'."; exit 2; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "GraDE needs Python 3.11 or newer, and $(PYTHON) is older: name another with 'make PYTHON=/path/to/python3'."; exit 2; }
+	@"$(PYTHON)" -c 'import venv, ensurepip' 2>/dev/null || { echo "$(PYTHON) lacks the venv module: install it (Debian: apt-get install python3-venv)."; exit 2; }
+	@command -v "$${CXX:-g++}" >/dev/null || { echo "GraDE needs a C++20 compiler: install g++ 11 or newer (Debian: apt-get install g++), or set CXX."; exit 2; }
+	@mkdir -p .make && touch $@
+
+.make/tools: pyproject.toml constraints.txt | .make/machine
+	@echo "Setting up $(VENV) (the first time this downloads torch and takes a few minutes) ..."
+	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet -c constraints.txt scikit-build-core nanobind cmake ninja
+	@touch $@
+
+.make/installed: .make/tools $(NATIVE)
+	@echo "Building the native core ..."
+	@$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev]'
+	@touch $@
+
+demo: install
+	@$(BIN)/grade census zoo -k 5 --top 10
+
+test: install
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-slow: install
+	$(BIN)/python -m pytest -n 2 -m slow
+
+# The core's own tests under the address and undefined-behaviour sanitizers.
+test-sanitize: install
+	$(BIN)/python -m tests.native.sanitize
+
+lint: install
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: install
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: install
+	$(BIN)/python benchmarks/canonical.py
+	$(BIN)/python benchmarks/census.py
+
+clean:
+	rm -rf $(VENV) .make build

@@ -1,0 +1,289 @@
+// ESU (Wernicke 2006) enumerates every connected induced subgraph once: a root, its smallest node, grows by nodes
+// above the root taken from an extension list. Each partial subgraph is a state of a trie (trie.hpp), so that
+// the canonical form is computed once per state and not once per occurrence.
+//
+// The last two nodes are not enumerated but counted. Below a subgraph S of k - 2 nodes with extension list E, an
+// occurrence adds either two nodes u, v of E, or one node w of E and an exclusive neighbour of w. Nodes of E with
+// the same ties to S and the same class are interchangeable, so that the non-adjacent pairs {u, v} are products of
+// group sizes, and only the edges at E are walked. Around a hub of degree 90 this replaces thousands of
+// occurrences by a handful of products.
+#include "census.hpp"
+
+#include <algorithm>
+
+#include "trie.hpp"
+
+namespace grade {
+namespace {
+
+constexpr size_t kMaxStates = size_t{1} << 22;  // bounds the trie's memory; full tries are emptied into the table
+
+// Counts by pattern, fed from the leaves of tries.
+class Tally {
+ public:
+  explicit Tally(int k) : result{PatternMap(k), {}, {}} {}
+
+  void add(const SmallGraph& graph, uint64_t count) {
+    const CanonicalForm form = canonicalize_(graph);
+    add_canonical(reordered(graph, form.order), form.automorphisms, count);
+  }
+  void add_canonical(const SmallGraph& canonical, uint64_t automorphisms, uint64_t count) {
+    const auto [id, fresh] = result.patterns.insert(canonical);
+    if (fresh) {
+      result.automorphisms.push_back(automorphisms);
+      result.counts.push_back(0);
+    }
+    if (__builtin_add_overflow(result.counts[id], count, &result.counts[id])) {
+      throw std::overflow_error("a pattern occurs more than 2^64 times");
+    }
+  }
+
+  PatternCounts result;
+
+ private:
+  Canonicalizer canonicalize_;
+};
+
+template <class Conn>
+class CensusWorker {
+ public:
+  CensusWorker(const Graph& graph, int k) : tally(k), graph_(graph), k_(k) {}
+
+  void run(uint32_t begin, uint32_t end, const std::atomic<bool>& stop) {
+    uint32_t graph = graph_.graph_of(begin);
+    for (uint32_t root = begin; root < end && !stop; ++root) {
+      while (root >= graph_.end_of(graph)) ++graph;
+      if (graph_.end_of(graph) - root < static_cast<uint32_t>(k_)) continue;
+      first_ = graph_.begin_of(graph);
+      ensure_room(graph_.end_of(graph) - first_);
+      stop_ = &stop;
+      grow_from(root);
+      if (trie_.size() > kMaxStates) flush();
+    }
+  }
+
+  void flush() {
+    for (uint32_t state = 0; state < counts_.size(); ++state) {
+      if (counts_[state]) tally.add(trie_.subgraph(state, k_, graph_), counts_[state]);
+    }
+    trie_.clear();
+    counts_.clear();
+    group_stamp_.clear();
+    group_of_state_.clear();
+  }
+
+  Tally tally;
+
+ private:
+  struct Link {
+    uint32_t node;
+    int32_t next;
+  };
+  struct Group {  // nodes of the extension list with the same ties and class
+    uint32_t state;
+    uint32_t node_class;
+    Conn conn;
+    int64_t size;
+  };
+
+  Conn& conn(uint32_t node) { return conn_[node - first_]; }
+  uint32_t& group_of(uint32_t node) { return group_of_node_[node - first_]; }
+
+  void ensure_room(size_t nodes) {
+    if (conn_.size() < nodes) {
+      conn_.resize(nodes);
+      group_of_node_.resize(nodes, 0);
+    }
+  }
+
+  void grow_from(uint32_t root) {
+    root_ = root;
+    const uint32_t state = trie_.step(Trie<Conn>::kRoot, {}, graph_.class_of(root));
+    const int32_t head = enter(root, 0, -1);
+    if (k_ == 2) {
+      for (int32_t i = head; i >= 0; i = links_[i].next) {
+        const uint32_t node = links_[i].node;
+        count(trie_.step(state, conn(node), graph_.class_of(node)), 1);
+      }
+    } else {
+      extend(1, state, head);
+    }
+    leave(root, 0);
+    links_.clear();
+  }
+
+  // Makes `node` member number `member`: marks its neighbours and puts the exclusive ones before `tail`.
+  int32_t enter(uint32_t node, int member, int32_t tail) {
+    for (const Neighbour& n : graph_.neighbours(node)) {
+      if (n.node <= root_) break;
+      Conn& ties = conn(n.node);
+      if (ties.none()) {
+        links_.push_back({n.node, tail});
+        tail = static_cast<int32_t>(links_.size()) - 1;
+      }
+      ties.add(member, n.arc);
+    }
+    return tail;
+  }
+  void leave(uint32_t node, int member) {
+    for (const Neighbour& n : graph_.neighbours(node)) {
+      if (n.node <= root_) break;
+      conn(n.node).clear(member);
+    }
+  }
+
+  void extend(int members, uint32_t state, int32_t head) {
+    if (members == k_ - 2) return count_last_two(state, head);
+    for (int32_t i = head; i >= 0; i = links_[i].next) {
+      if (stop_->load(std::memory_order_relaxed)) return;
+      const uint32_t node = links_[i].node;
+      const uint32_t next = trie_.step(state, conn(node), graph_.class_of(node));
+      const size_t top = links_.size();
+      extend(members + 1, next, enter(node, members, links_[i].next));
+      links_.resize(top);
+      leave(node, members);
+    }
+  }
+
+  void count_last_two(uint32_t state, int32_t head) {
+    const int member = k_ - 2;
+    // 1. Group the extension list.
+    groups_.clear();
+    extension_.clear();
+    ++stamp_;
+    for (int32_t i = head; i >= 0; i = links_[i].next) {
+      const uint32_t node = links_[i].node;
+      const uint32_t group = find_group(state, conn(node), graph_.class_of(node));
+      ++groups_[group].size;
+      group_of(node) = group + 1;
+      extension_.push_back({node, group});
+    }
+    // 2. Pairs within the list, as if none were adjacent.
+    const size_t n = groups_.size();
+    pairs_.assign(n * n, 0);
+    for (size_t a = 0; a < n; ++a) {
+      pairs_[a * n + a] = groups_[a].size * (groups_[a].size - 1) / 2;
+      for (size_t b = a + 1; b < n; ++b) pairs_[a * n + b] = groups_[a].size * groups_[b].size;
+    }
+    // 3. Walk the edges at the list: exclusive neighbours, and the pairs that are adjacent after all.
+    for (const auto& [node, group] : extension_) {
+      const uint32_t below = groups_[group].state;
+      uint32_t arc = 0, node_class = 0;
+      uint64_t run = 0;  // neighbours come in runs of equal arc and class: one look-up per run
+      for (const Neighbour& n : graph_.neighbours(node)) {
+        if (n.node <= root_) break;
+        const Conn& ties = conn(n.node);
+        if (ties.none()) {
+          const uint32_t its_class = graph_.class_of(n.node);
+          if (n.arc != arc || its_class != node_class) {
+            if (run) count(trie_.step(below, Conn::at(member, arc), node_class), run);
+            arc = n.arc;
+            node_class = its_class;
+            run = 0;
+          }
+          ++run;
+        } else if (n.node > node && group_of(n.node)) {
+          count_adjacent(node, group, n.node, group_of(n.node) - 1, n.arc);
+        }
+      }
+      if (run) count(trie_.step(below, Conn::at(member, arc), node_class), run);
+    }
+    // 4. What is left of the products are non-adjacent pairs.
+    for (size_t a = 0; a < n; ++a) {
+      for (size_t b = a; b < n; ++b) {
+        if (const int64_t left = pairs_[a * n + b]) {
+          const auto [low, high] = ordered(groups_[a], groups_[b]);
+          count(trie_.step(low.state, high.conn, high.node_class), left);
+        }
+      }
+    }
+    for (const auto& [node, group] : extension_) group_of(node) = 0;
+  }
+
+  // Either of two nodes could come first; the one in the lower state does, so that fewer states are made.
+  static std::pair<const Group&, const Group&> ordered(const Group& a, const Group& b) {
+    return a.state <= b.state ? std::pair<const Group&, const Group&>(a, b) : std::pair<const Group&, const Group&>(b, a);
+  }
+
+  void count_adjacent(uint32_t u, uint32_t u_group, uint32_t v, uint32_t v_group, uint32_t arc) {
+    const size_t n = groups_.size();
+    --pairs_[std::min(u_group, v_group) * n + std::max(u_group, v_group)];
+    if (groups_[u_group].state > groups_[v_group].state) {
+      std::swap(u, v);
+      std::swap(u_group, v_group);
+      arc = graph_.arc_class(arc).reverse;
+    }
+    Conn ties = groups_[v_group].conn;
+    ties.add(k_ - 2, arc);
+    count(trie_.step(groups_[u_group].state, ties, groups_[v_group].node_class), 1);
+  }
+
+  uint32_t find_group(uint32_t state, const Conn& ties, uint32_t node_class) {
+    if (!groups_.empty() && groups_.back().conn == ties && groups_.back().node_class == node_class) {
+      return static_cast<uint32_t>(groups_.size()) - 1;
+    }
+    const uint32_t next = trie_.step(state, ties, node_class);
+    if (next >= group_stamp_.size()) {
+      group_stamp_.resize(next + next / 2 + 64, 0);
+      group_of_state_.resize(group_stamp_.size());
+    }
+    if (group_stamp_[next] != stamp_) {
+      group_stamp_[next] = stamp_;
+      group_of_state_[next] = static_cast<uint32_t>(groups_.size());
+      groups_.push_back({next, node_class, ties, 0});
+    }
+    return group_of_state_[next];
+  }
+
+  void count(uint32_t state, uint64_t occurrences) {
+    if (state >= counts_.size()) counts_.resize(state + state / 2 + 64, 0);
+    counts_[state] += occurrences;
+  }
+
+  const Graph& graph_;
+  const int k_;
+  const std::atomic<bool>* stop_ = nullptr;
+  uint32_t root_ = 0, first_ = 0;             // first_: first node of the current graph
+  std::vector<Conn> conn_;                    // [local node] ties to the members
+  std::vector<uint32_t> group_of_node_;       // [local node] its group + 1 while in the extension list
+  std::vector<Link> links_;                   // extension lists of all levels, sharing tails
+  std::vector<Group> groups_;
+  std::vector<std::pair<uint32_t, uint32_t>> extension_;  // (node, group)
+  std::vector<int64_t> pairs_;
+  std::vector<uint64_t> group_stamp_;
+  std::vector<uint32_t> group_of_state_;
+  uint64_t stamp_ = 0;
+  Trie<Conn> trie_;
+  std::vector<uint64_t> counts_;              // [state] occurrences that end there
+};
+
+template <class Conn>
+PatternCounts census_with(const Graph& graph, int k, int threads, const KeepGoing& keep_going) {
+  std::vector<CensusWorker<Conn>> workers;
+  for (int i = 0; i < threads; ++i) workers.emplace_back(graph, k);
+  const size_t chunk = std::clamp<size_t>(graph.nodes() / (1024 * threads), 1, 256);
+  parallel_chunks(graph.nodes(), chunk, threads, keep_going,
+                  [&](int thread, size_t begin, size_t end, const std::atomic<bool>& stop) {
+                    workers[thread].run(static_cast<uint32_t>(begin), static_cast<uint32_t>(end), stop);
+                  });
+  parallel_chunks(threads, 1, threads, keep_going,
+                  [&](int, size_t begin, size_t, const std::atomic<bool>&) { workers[begin].flush(); });
+  PatternCounts& total = workers[0].tally.result;
+  for (int i = 1; i < threads; ++i) {
+    const PatternCounts& part = workers[i].tally.result;
+    for (uint32_t id = 0; id < part.patterns.size(); ++id) {
+      workers[0].tally.add_canonical(part.patterns.at(id), part.automorphisms[id], part.counts[id]);
+    }
+  }
+  return std::move(total);
+}
+
+}  // namespace
+
+PatternCounts census(const Graph& graph, int k, int threads, const KeepGoing& keep_going) {
+  if (k < 2 || k > kMaxSize) throw BadInput("k must be from 2 to 16");
+  if (graph.arc_classes() <= NarrowConn::kMaxArc) return census_with<NarrowConn>(graph, k, threads, keep_going);
+  return census_with<WideConn>(graph, k, threads, keep_going);
+}
+
+}  // namespace grade

@@ -1,0 +1,81 @@
+#include "classify.hpp"
+
+#include <algorithm>
+
+namespace grade {
+namespace {
+
+constexpr size_t kHub = 32;                 // longer neighbour lists are not walked
+constexpr size_t kMemoEntries = 1u << 20;  // bounds the memo of raw subgraphs
+
+}  // namespace
+
+void InducedSubgraph::operator()(std::span<const uint32_t> nodes, SmallGraph& result) {
+  const int k = static_cast<int>(nodes.size());
+  const uint32_t graph = graph_.graph_of(nodes[0]);
+  const uint32_t begin = graph_.begin_of(graph), end = graph_.end_of(graph);
+  result.k = k;
+  std::fill_n(result.edges.begin(), k * k, uint8_t{0});
+  bool legal = true;
+  int marked = 0;
+  for (; marked < k && legal; ++marked) {
+    legal = nodes[marked] >= begin && nodes[marked] < end && place_[nodes[marked] - begin] == 0;
+    if (!legal) break;
+    place_[nodes[marked] - begin] = static_cast<uint8_t>(marked + 1);
+  }
+  auto connect = [&](int i, int j, uint32_t arc) {
+    result.edges[i * k + j] = graph_.arc_class(arc).outward;
+    result.edges[j * k + i] = graph_.arc_class(arc).inward;
+  };
+  for (int i = 0; legal && i < k; ++i) {
+    const NodeClass& node = graph_.node_class(graph_.class_of(nodes[i]));
+    result.types[i] = node.type;
+    result.edges[i * k + i] = node.loop;
+    const auto list = graph_.neighbours(nodes[i]);
+    if (list.size() <= kHub) {
+      for (const Neighbour& n : list) {
+        if (const int place = place_[n.node - begin]) connect(i, place - 1, n.arc);
+      }
+      continue;
+    }
+    for (int j = 0; j < i; ++j) {  // a hub is found from its small neighbours, and from other hubs like this
+      if (graph_.degree(nodes[j]) <= kHub) continue;
+      const auto at = std::lower_bound(list.begin(), list.end(), nodes[j],
+                                       [](const Neighbour& n, uint32_t node) { return n.node > node; });
+      if (at != list.end() && at->node == nodes[j]) connect(i, j, at->arc);
+    }
+  }
+  for (int i = 0; i < marked; ++i) place_[nodes[i] - begin] = 0;
+  if (!legal) throw BadInput("the nodes of an occurrence must be distinct and lie in one graph");
+}
+
+Classification classify(const Graph& graph, int k, std::span<const uint32_t> occurrences) {
+  Classification result{std::vector<uint32_t>(occurrences.size() / k), PatternMap(k), {}};
+  InducedSubgraph induced(graph);
+  Canonicalizer canonicalize;
+  PatternMap memo(k);  // raw subgraph -> pattern
+  std::vector<uint32_t> pattern_of_raw;
+  SmallGraph raw;
+  for (size_t i = 0; i < result.ids.size(); ++i) {
+    const auto nodes = occurrences.subspan(i * k, k);
+    if (*std::max_element(nodes.begin(), nodes.end()) >= graph.nodes()) {
+      throw BadInput("an occurrence names a node that the graph set does not have");
+    }
+    induced(nodes, raw);
+    if (memo.size() >= kMemoEntries) {
+      memo = PatternMap(k);
+      pattern_of_raw.clear();
+    }
+    const auto [raw_id, fresh] = memo.insert(raw);
+    if (fresh) {
+      const CanonicalForm form = canonicalize(raw);
+      const auto [id, new_pattern] = result.patterns.insert(reordered(raw, form.order));
+      if (new_pattern) result.automorphisms.push_back(form.automorphisms);
+      pattern_of_raw.push_back(id);
+    }
+    result.ids[i] = pattern_of_raw[raw_id];
+  }
+  return result;
+}
+
+}  // namespace grade

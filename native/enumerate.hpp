@@ -1,0 +1,19 @@
+// Listing and counting connected induced subgraphs one by one (ESU), without classifying them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "graph.hpp"
+#include "parallel.hpp"
+
+namespace grade {
+
+// Number of connected induced k-subgraphs.
+uint64_t count_instances(const Graph& graph, int k, int threads, const KeepGoing& keep_going);
+
+// Writes all of them, each as k ascending node ids, in the order of their roots (smallest nodes).
+// `result` must have room for exactly count_instances() rows.
+void enumerate(const Graph& graph, int k, int threads, const KeepGoing& keep_going, std::span<uint32_t> result);
+
+}  // namespace grade

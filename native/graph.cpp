@@ -1,0 +1,107 @@
+#include "graph.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace grade {
+namespace {
+
+void require(bool holds, const char* what) {
+  if (!holds) throw BadInput(what);
+}
+
+void check_offsets(std::span<const int64_t> offsets, size_t owners, size_t items, const char* what) {
+  require(offsets.size() == owners + 1 && offsets[0] == 0 &&
+              offsets[owners] == static_cast<int64_t>(items),
+          what);
+  for (size_t i = 0; i < owners; ++i) require(offsets[i] <= offsets[i + 1], what);
+}
+
+}  // namespace
+
+Graph::Graph(const GraphArrays& a) {
+  const size_t nodes = a.node_types.size();
+  const size_t edges = a.out_targets.size();
+  require(nodes < UINT32_MAX, "more nodes than the core can number");
+  require(!a.node_offsets.empty(), "the node offsets are empty");
+  check_offsets(a.node_offsets, a.node_offsets.size() - 1, nodes, "the node offsets do not fit the nodes");
+  check_offsets(a.out_offsets, nodes, edges, "the offsets of out-going edges do not fit the edges");
+  check_offsets(a.in_offsets, nodes, edges, "the offsets of in-coming edges do not fit the edges");
+  require(a.out_types.size() == edges && a.in_sources.size() == edges && a.in_types.size() == edges,
+          "the edge arrays differ in length");
+
+  node_offsets_.assign(a.node_offsets.begin(), a.node_offsets.end());
+  class_of_.resize(nodes);
+  offsets_.assign(nodes + 1, 0);
+  neighbours_.reserve(2 * edges);
+  arc_classes_.push_back({0, 0, 0});
+
+  std::map<std::pair<uint8_t, uint8_t>, uint32_t> arc_ids;
+  auto arc_id = [&](uint8_t outward, uint8_t inward) {
+    auto [at, fresh] = arc_ids.try_emplace({outward, inward}, static_cast<uint32_t>(arc_classes_.size()));
+    if (fresh) {
+      const uint32_t id = at->second;
+      arc_classes_.push_back({outward, inward, id});
+      if (outward != inward) {  // the reverse gets its number at once, so that both know each other
+        arc_ids[{inward, outward}] = id + 1;
+        arc_classes_.push_back({inward, outward, id});
+        arc_classes_[id].reverse = id + 1;
+      }
+    }
+    return at->second;
+  };
+  std::map<std::pair<uint16_t, uint8_t>, uint32_t> class_ids;
+
+  for (size_t graph = 0; graph < graphs(); ++graph) {
+    const uint32_t begin = begin_of(graph), end = end_of(graph);
+    largest_ = std::max(largest_, end - begin);
+    for (uint32_t u = begin; u < end; ++u) {
+      // Merge the two descending sequences of targets and sources.
+      int64_t out = a.out_offsets[u + 1] - 1, in = a.in_offsets[u + 1] - 1;
+      const int64_t out_end = a.out_offsets[u], in_end = a.in_offsets[u];
+      uint8_t loop = 0;
+      int64_t previous = INT64_MAX;
+      while (out >= out_end || in >= in_end) {
+        const int64_t target = out >= out_end ? int64_t{a.out_targets[out]} : -1;
+        const int64_t source = in >= in_end ? int64_t{a.in_sources[in]} : -1;
+        const int64_t v = std::max(target, source);
+        require(v >= begin && v < end, "an edge leaves its graph");
+        require(v < previous, "the edges of a node are not in ascending order, or one is there twice");
+        previous = v;
+        const uint8_t outward = target == v ? a.out_types[out--] : 0;
+        const uint8_t inward = source == v ? a.in_types[in--] : 0;
+        require((target != v || outward) && (source != v || inward), "an edge has type 0");
+        if (v == u) {
+          require(outward == inward, "in-coming and out-going edges disagree");
+          loop = outward;
+        } else {
+          neighbours_.push_back({static_cast<uint32_t>(v), arc_id(outward, inward)});
+        }
+      }
+      offsets_[u + 1] = neighbours_.size();
+      const auto [at, fresh] =
+          class_ids.try_emplace({a.node_types[u], loop}, static_cast<uint32_t>(node_classes_.size()));
+      if (fresh) node_classes_.push_back({a.node_types[u], loop});
+      class_of_[u] = at->second;
+    }
+  }
+
+  // Both directions must tell the same story: every neighbour lists this node with the reverse arc.
+  for (uint32_t u = 0; u < nodes; ++u) {
+    for (const Neighbour& n : neighbours(u)) {
+      const auto back = neighbours(n.node);
+      const auto at = std::lower_bound(back.begin(), back.end(), u,
+                                       [](const Neighbour& x, uint32_t node) { return x.node > node; });
+      require(at != back.end() && at->node == u && at->arc == arc_classes_[n.arc].reverse,
+              "in-coming and out-going edges disagree");
+    }
+  }
+}
+
+uint32_t Graph::graph_of(uint32_t node) const {
+  return static_cast<uint32_t>(
+      std::upper_bound(node_offsets_.begin(), node_offsets_.end(), node) - node_offsets_.begin() - 1);
+}
+
+}  // namespace grade

@@ -1,0 +1,50 @@
+"""The native core: arrays in, arrays out. Types of the compiled module; the code is in native/."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+class Graph:
+    """A graph set prepared for the kernels: merged neighbour lists, interned node and arc classes."""
+
+    def __init__(
+        self,
+        node_offsets: NDArray[np.int64],
+        node_types: NDArray[np.uint16],
+        out_offsets: NDArray[np.int64],
+        out_targets: NDArray[np.uint32],
+        out_types: NDArray[np.uint8],
+        in_offsets: NDArray[np.int64],
+        in_sources: NDArray[np.uint32],
+        in_types: NDArray[np.uint8],
+    ) -> None: ...
+
+def canonical_forms(
+    node_types: NDArray[np.uint16], edges: NDArray[np.uint8]
+) -> tuple[NDArray[np.uint16], NDArray[np.uint8], NDArray[np.uint8], NDArray[np.int64]]:
+    """(types [n, k], edges [n, k, k], order [n, k], automorphisms [n]); order[p] is the node put at place p."""
+
+def count_orders(edges: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """([n] linear extensions, [n] level orders) of digraphs [n, k, k]."""
+
+def classify(
+    graph: Graph, occurrences: NDArray[np.uint32]
+) -> tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.uint8], NDArray[np.int64]]:
+    """Occurrences [n, k] -> (pattern ids [n], types [m, k], edges [m, k, k], automorphisms [m])."""
+
+def census(
+    graph: Graph, k: int, threads: int, progress: Callable[[float], bool] | None
+) -> tuple[NDArray[np.uint16], NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint64]]:
+    """(types [m, k], edges [m, k, k], automorphisms [m], counts [m]) of all connected induced k-subgraphs."""
+
+def count_instances(graph: Graph, k: int, threads: int, progress: Callable[[float], bool] | None) -> int:
+    """Number of connected induced k-subgraphs."""
+
+def enumerate(
+    graph: Graph, k: int, count: int, threads: int, progress: Callable[[float], bool] | None
+) -> NDArray[np.uint32]:
+    """All connected induced k-subgraphs [count, k] as ascending node ids, in the order of their roots."""
+
+def nas_bench_101_cells() -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32]]:
+    """(node counts [g], node types [nodes], edge counts [g], edges [edges, 2]) of the 423,624 unique cells."""

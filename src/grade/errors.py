@@ -1,0 +1,9 @@
+"""The one exception that users meet."""
+
+
+class InputError(ValueError):
+    """Something the user gave cannot be used.
+
+    The message is one sentence that names the file or setting and the remedy; the command line prints it
+    and ends with exit code 2.
+    """

@@ -1,0 +1,304 @@
+"""GraphSet: many directed, typed graphs as one concatenated compressed sparse row (CSR) structure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grade import _core
+from grade.errors import InputError
+from grade.graphs.strings import StringTable, ranges
+
+MAX_NODE_TYPES = 65_535
+MAX_EDGE_TYPES = 255
+MAX_NODES = 2**32 - 1
+NO_EDGE = "none"
+
+
+@dataclass(frozen=True, eq=False)
+class GraphSet:
+    """An immutable set of directed graphs with typed nodes and typed edges.
+
+    Nodes of all graphs are numbered through (global ids); graph g owns the ids
+    ``node_offsets[g] .. node_offsets[g + 1] - 1``. Cycles, self-loops, isolated nodes and empty graphs are legal;
+    two edges with the same source and target are not. Edge type 0 means "no edge", so stored types start at 1.
+
+    Make one with `GraphSet.from_edges`, which validates; the constructor trusts its arrays.
+
+    >>> graphs = GraphSet.from_edges(
+    ...     node_counts=[3, 2], node_types=[0, 1, 1, 0, 1], edges=[[0, 1], [1, 2], [0, 1]], edge_counts=[2, 1],
+    ...     node_vocabulary=["input", "conv"], graph_names=["a", "b"])
+    >>> len(graphs), graphs.nodes, graphs.edges
+    (2, 5, 3)
+    >>> graphs.successors(0), graphs.graph_of(4)
+    (array([1], dtype=uint32), 1)
+    >>> graphs.subset([1]).edge_list(0)
+    array([[0, 1]])
+    """
+
+    node_offsets: NDArray[np.int64]  # [graphs + 1]
+    node_types: NDArray[np.uint16]  # [nodes]
+    out_offsets: NDArray[np.int64]  # [nodes + 1]
+    out_targets: NDArray[np.uint32]  # [edges], global ids, ascending within a node
+    out_types: NDArray[np.uint8]  # [edges], 1 ...
+    in_offsets: NDArray[np.int64]  # [nodes + 1]
+    in_sources: NDArray[np.uint32]  # [edges], global ids, ascending within a node
+    in_types: NDArray[np.uint8]  # [edges], 1 ...
+    node_vocabulary: tuple[str, ...]
+    edge_vocabulary: tuple[str, ...]  # [0] names the absence of an edge
+    graph_names: StringTable
+    node_names: StringTable | None = None
+    origin: str = field(default="")  # where the set came from, for messages and reports
+
+    @classmethod
+    def from_edges(
+        cls,
+        *,
+        node_counts: ArrayLike,
+        node_types: ArrayLike,
+        edge_counts: ArrayLike,
+        edges: ArrayLike,
+        node_vocabulary: Sequence[str],
+        edge_types: ArrayLike | None = None,
+        edge_vocabulary: Sequence[str] = (NO_EDGE, "edge"),
+        graph_names: Sequence[str] | None = None,
+        node_names: Sequence[str] | None = None,
+        origin: str = "graph set",
+    ) -> "GraphSet":
+        """Build and validate a set from per-graph node counts and edges in graph-local node numbers.
+
+        Parameters
+        ----------
+        node_counts, edge_counts : [graphs] integers
+        node_types : [nodes] integers below ``len(node_vocabulary)``
+        edges : [edges, 2] integers, (source, target) local to their graph
+        edge_types : [edges] integers from 1 to ``len(edge_vocabulary) - 1``; all 1 when left out
+        """
+        node_count = integers(node_counts, "node_counts", origin)
+        edge_count = integers(edge_counts, "edge_counts", origin)
+        types = integers(node_types, "node_types", origin)
+        arcs = integers(edges, "edges", origin).reshape(-1, 2)
+        kinds = np.ones(len(arcs), np.int64) if edge_types is None else integers(edge_types, "edge_types", origin)
+        names = StringTable.from_strings(
+            graph_names if graph_names is not None else (f"graph-{i}" for i in range(len(node_count)))
+        )
+        labels = None if node_names is None else StringTable.from_strings(node_names)
+
+        def refuse(what: str) -> InputError:
+            return InputError(f"{origin}: {what}")
+
+        if len(edge_count) != len(node_count) or len(names) != len(node_count):
+            raise refuse(
+                f"{len(node_count)} node counts, {len(edge_count)} edge counts and {len(names)} graph names were given;"
+                " each graph needs one of each."
+            )
+        if (node_count < 0).any() or (edge_count < 0).any():
+            raise refuse("a node count or edge count is negative; counts start at 0.")
+        if node_count.sum() > MAX_NODES:
+            raise refuse(f"{node_count.sum()} nodes are more than the {MAX_NODES} that a set can hold; split it.")
+        if len(types) != node_count.sum():
+            raise refuse(f"the graphs have {node_count.sum()} nodes but {len(types)} node types were given.")
+        if len(arcs) != edge_count.sum() or len(kinds) != len(arcs):
+            raise refuse(
+                f"the graphs have {edge_count.sum()} edges but {len(arcs)} edges and {len(kinds)} edge types were given."
+            )
+        if labels is not None and len(labels) != len(types):
+            raise refuse(f"the graphs have {len(types)} nodes but {len(labels)} node names were given.")
+        if len(node_vocabulary) > MAX_NODE_TYPES:
+            raise refuse(f"{len(node_vocabulary)} node types are more than the {MAX_NODE_TYPES} that a set can hold.")
+        if not 1 <= len(edge_vocabulary) <= MAX_EDGE_TYPES + 1:
+            raise refuse(
+                f"the edge vocabulary has {len(edge_vocabulary)} entries; it needs the name of the absent edge and at"
+                f" most {MAX_EDGE_TYPES} types."
+            )
+        for kind, vocabulary in (("node", node_vocabulary), ("edge", edge_vocabulary)):
+            if len(set(vocabulary)) != len(vocabulary):
+                raise refuse(f"the {kind} vocabulary names a type twice.")
+
+        node_offsets = np.concatenate([[0], np.cumsum(node_count)]).astype(np.int64)
+        graph_of_node = np.repeat(np.arange(len(node_count)), node_count)
+        graph_of_edge = np.repeat(np.arange(len(node_count)), edge_count)
+
+        def first(bad: NDArray[np.bool_], owner: NDArray[np.int64]) -> str:
+            return f"graph {names[int(owner[int(np.argmax(bad))])]!r}"
+
+        bad = (types < 0) | (types >= len(node_vocabulary))
+        if bad.any():
+            raise refuse(
+                f"{first(bad, graph_of_node)} has a node of type {types[bad][0]}, but the vocabulary has"
+                f" {len(node_vocabulary)} node types."
+            )
+        bad = ((arcs < 0) | (arcs >= node_count[graph_of_edge][:, None])).any(axis=1)
+        if bad.any():
+            graph = graph_of_edge[int(np.argmax(bad))]
+            raise refuse(
+                f"{first(bad, graph_of_edge)} has an edge {arcs[bad][0].tolist()}, but its nodes are numbered from 0 to"
+                f" {node_count[graph] - 1}."
+            )
+        bad = (kinds < 1) | (kinds >= len(edge_vocabulary))
+        if bad.any():
+            raise refuse(
+                f"{first(bad, graph_of_edge)} has an edge of type {kinds[bad][0]}, but edge types go from 1 to"
+                f" {len(edge_vocabulary) - 1}."
+            )
+        source = arcs[:, 0] + node_offsets[graph_of_edge]
+        target = arcs[:, 1] + node_offsets[graph_of_edge]
+        out_order = np.lexsort((target, source))
+        source, target, kinds = source[out_order], target[out_order], kinds[out_order]
+        bad = np.concatenate([[False], (source[1:] == source[:-1]) & (target[1:] == target[:-1])])
+        if bad.any():
+            edge = arcs[out_order][bad][0].tolist()
+            raise refuse(
+                f"{first(bad, graph_of_edge[out_order])} has the edge {edge} twice; merge parallel edges first."
+            )
+        in_order = np.lexsort((source, target))
+        return cls(
+            node_offsets=node_offsets,
+            node_types=types.astype(np.uint16),
+            out_offsets=offsets_of(source, len(types)),
+            out_targets=target.astype(np.uint32),
+            out_types=kinds.astype(np.uint8),
+            in_offsets=offsets_of(target[in_order], len(types)),
+            in_sources=source[in_order].astype(np.uint32),
+            in_types=kinds[in_order].astype(np.uint8),
+            node_vocabulary=tuple(node_vocabulary),
+            edge_vocabulary=tuple(edge_vocabulary),
+            graph_names=names,
+            node_names=labels,
+            origin=origin,
+        )
+
+    def __len__(self) -> int:
+        return len(self.node_offsets) - 1
+
+    def __repr__(self) -> str:
+        return f"GraphSet({self.origin!r}: {len(self):,} graphs, {self.nodes:,} nodes, {self.edges:,} edges)"
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes of all graphs."""
+        return len(self.node_types)
+
+    @property
+    def edges(self) -> int:
+        """Number of edges of all graphs."""
+        return len(self.out_targets)
+
+    @property
+    def node_counts(self) -> NDArray[np.int64]:
+        """[graphs] number of nodes of each graph."""
+        return np.diff(self.node_offsets)
+
+    @property
+    def edge_counts(self) -> NDArray[np.int64]:
+        """[graphs] number of edges of each graph."""
+        return np.diff(self.out_offsets[self.node_offsets])
+
+    @property
+    def largest(self) -> int:
+        """Number of nodes of the largest graph; 0 for an empty set."""
+        return int(self.node_counts.max(initial=0))
+
+    @cached_property
+    def core(self) -> _core.Graph:
+        """The native core's view of the set; built once, shared by all threads."""
+        return _core.Graph(
+            self.node_offsets,
+            self.node_types,
+            self.out_offsets,
+            self.out_targets,
+            self.out_types,
+            self.in_offsets,
+            self.in_sources,
+            self.in_types,
+        )
+
+    def successors(self, node: int) -> NDArray[np.uint32]:
+        """Global ids of the targets of a node's out-going edges, ascending."""
+        return self.out_targets[self.out_offsets[node] : self.out_offsets[node + 1]]
+
+    def predecessors(self, node: int) -> NDArray[np.uint32]:
+        """Global ids of the sources of a node's in-coming edges, ascending."""
+        return self.in_sources[self.in_offsets[node] : self.in_offsets[node + 1]]
+
+    def graph_of(self, node: int) -> int:
+        """The graph that owns a global node id."""
+        return int(np.searchsorted(self.node_offsets, node, side="right")) - 1
+
+    def graphs_of(self, nodes: NDArray[Any]) -> NDArray[np.int64]:
+        """The graphs that own these global node ids."""
+        return np.searchsorted(self.node_offsets, nodes, side="right") - 1
+
+    def edge_list(self, graph: int) -> NDArray[np.int64]:
+        """[edges, 2] edges of one graph in its local node numbers."""
+        begin, end = self.node_offsets[graph], self.node_offsets[graph + 1]
+        degrees = np.diff(self.out_offsets[begin : end + 1])
+        sources = np.repeat(np.arange(end - begin), degrees)
+        targets = self.out_targets[self.out_offsets[begin] : self.out_offsets[end]].astype(np.int64) - begin
+        return np.stack([sources, targets], axis=1)
+
+    def edge_types_of(self, graph: int) -> NDArray[np.uint8]:
+        """[edges] types of the edges of one graph, in the order of `edge_list`."""
+        begin, end = self.node_offsets[graph], self.node_offsets[graph + 1]
+        return self.out_types[self.out_offsets[begin] : self.out_offsets[end]]
+
+    def subset(self, graphs: ArrayLike) -> "GraphSet":
+        """The set of these graphs only, in this order; the vocabularies stay as they are."""
+        chosen = integers(graphs, "graph numbers", self.origin)
+        if ((chosen < -len(self)) | (chosen >= len(self))).any():
+            raise InputError(f"{self.origin}: a graph number is outside 0 to {len(self) - 1}.")
+        chosen = chosen % max(len(self), 1)
+        counts = self.node_counts[chosen]
+        nodes = ranges(self.node_offsets[chosen], counts)
+        node_offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        shift = np.repeat(node_offsets[:-1] - self.node_offsets[chosen], counts)
+
+        def take(
+            offsets: NDArray[np.int64], ends: NDArray[np.uint32], types: NDArray[np.uint8]
+        ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint8]]:
+            degrees = np.diff(offsets)[nodes]
+            index = ranges(offsets[:-1][nodes], degrees)
+            moved = (ends[index].astype(np.int64) + np.repeat(shift, degrees)).astype(np.uint32)
+            return np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64), moved, types[index]
+
+        out_offsets, out_targets, out_types = take(self.out_offsets, self.out_targets, self.out_types)
+        in_offsets, in_sources, in_types = take(self.in_offsets, self.in_sources, self.in_types)
+        return GraphSet(
+            node_offsets=node_offsets,
+            node_types=self.node_types[nodes],
+            out_offsets=out_offsets,
+            out_targets=out_targets,
+            out_types=out_types,
+            in_offsets=in_offsets,
+            in_sources=in_sources,
+            in_types=in_types,
+            node_vocabulary=self.node_vocabulary,
+            edge_vocabulary=self.edge_vocabulary,
+            graph_names=self.graph_names.take(chosen),
+            node_names=None if self.node_names is None else self.node_names.take(nodes),
+            origin=self.origin,
+        )
+
+
+def integers(values: ArrayLike, what: str, origin: str) -> NDArray[np.int64]:
+    """The values as a 64-bit integer array, refusing fractions, NaN and text."""
+    array = np.asarray(values)
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.floor(array)).all():
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iub" or (array.dtype.kind == "u" and int(array.max()) > np.iinfo(np.int64).max):
+        raise InputError(f"{origin}: {what} must be whole numbers, not {array.dtype}.")
+    return array.astype(np.int64)
+
+
+def offsets_of(sorted_owners: NDArray[np.int64], owners: int) -> NDArray[np.int64]:
+    """CSR offsets [owners + 1] of a sorted list of owners.
+
+    >>> offsets_of(np.array([0, 0, 2]), 3)
+    array([0, 2, 2, 3])
+    """
+    return np.searchsorted(sorted_owners, np.arange(owners + 1)).astype(np.int64)

@@ -1,0 +1,258 @@
+"""Patterns: connected typed digraphs of k nodes, identified by their exact canonical form."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grade import _core
+from grade.errors import InputError
+
+MAX_SIZE = 16
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """One pattern in canonical order. Two patterns of one vocabulary are isomorphic exactly when their keys are equal.
+
+    ``edges[i][j]`` is the type of the edge i -> j, 0 where there is none; the diagonal holds self-loops.
+
+    >>> chain = Pattern.of([1, 0], [[0, 1], [0, 0]], node_vocabulary=("input", "conv"))
+    >>> chain.key, chain.automorphisms, str(chain)
+    ('0.1/1>0', 1, 'conv -> input')
+    """
+
+    node_types: tuple[int, ...]
+    edges: tuple[tuple[int, ...], ...]
+    automorphisms: int
+    node_vocabulary: tuple[str, ...] = field(default=(), compare=False)
+    edge_vocabulary: tuple[str, ...] = field(default=(), compare=False)
+
+    @classmethod
+    def of(
+        cls,
+        node_types: ArrayLike,
+        edges: ArrayLike,
+        node_vocabulary: Sequence[str] = (),
+        edge_vocabulary: Sequence[str] = (),
+    ) -> "Pattern":
+        """The pattern of a typed digraph given in any order."""
+        types, matrix = np.asarray(node_types), np.asarray(edges)
+        return PatternTable.canonical(types[None], matrix[None], node_vocabulary, edge_vocabulary)[0]
+
+    @property
+    def size(self) -> int:
+        """Number of nodes, the paper's k."""
+        return len(self.node_types)
+
+    @property
+    def key(self) -> str:
+        """Exact, readable and short: ``types/edges``, e.g. ``0.1.1/0>1.1>2:3`` (edge type 1 is not written)."""
+        arcs = [f"{i}>{j}" + (f":{t}" if t != 1 else "") for i, j, t in self.edge_list]
+        return ".".join(map(str, self.node_types)) + "/" + ".".join(arcs)
+
+    @property
+    def edge_list(self) -> list[tuple[int, int, int]]:
+        """(source, target, type) of every edge."""
+        return [(i, j, t) for i, row in enumerate(self.edges) for j, t in enumerate(row) if t]
+
+    @property
+    def type_names(self) -> tuple[str, ...]:
+        """Names of the node types; their numbers where the vocabulary is unknown."""
+        return tuple(self.node_vocabulary[t] if t < len(self.node_vocabulary) else str(t) for t in self.node_types)
+
+    def __str__(self) -> str:
+        return describe(self)
+
+
+@dataclass(frozen=True, eq=False)
+class PatternTable:
+    """Many distinct patterns of one size as arrays, each in canonical order, sorted by (types, edges).
+
+    >>> table = PatternTable.canonical([[0, 1], [1, 0]], [[[0, 1], [0, 0]], [[0, 0], [1, 0]]])
+    >>> len(table), table[0] == table[1]
+    (2, True)
+    """
+
+    node_types: NDArray[np.uint16]  # [n, k]
+    edges: NDArray[np.uint8]  # [n, k, k]
+    automorphisms: NDArray[np.int64]  # [n]
+    node_vocabulary: tuple[str, ...] = ()
+    edge_vocabulary: tuple[str, ...] = ()
+
+    @classmethod
+    def canonical(
+        cls,
+        node_types: ArrayLike,
+        edges: ArrayLike,
+        node_vocabulary: Sequence[str] = (),
+        edge_vocabulary: Sequence[str] = (),
+    ) -> "PatternTable":
+        """Bring typed digraphs [n, k], [n, k, k] to canonical order. Rows keep their places (and may repeat)."""
+        types, matrix = as_arrays(node_types, edges)
+        canonical_types, canonical_edges, _, automorphisms = _core.canonical_forms(types, matrix)
+        return cls(canonical_types, canonical_edges, automorphisms, tuple(node_vocabulary), tuple(edge_vocabulary))
+
+    @classmethod
+    def from_keys(
+        cls, keys: Sequence[str], node_vocabulary: Sequence[str] = (), edge_vocabulary: Sequence[str] = ()
+    ) -> "PatternTable":
+        """Read keys as written by `Pattern.key`; all must be of one size."""
+        parsed = [parse_key(key) for key in keys]
+        if len({len(types) for types, _ in parsed}) > 1:
+            raise InputError("The patterns are of different sizes; give those of one size at a time.")
+        size = len(parsed[0][0]) if parsed else 0
+        types = np.array([types for types, _ in parsed], np.uint16).reshape(-1, size)
+        edges = np.array([matrix for _, matrix in parsed], np.uint8).reshape(-1, size, size)
+        return cls.canonical(types, edges, node_vocabulary, edge_vocabulary)
+
+    @property
+    def size(self) -> int:
+        """Number of nodes of every pattern, the paper's k."""
+        return int(self.node_types.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.node_types)
+
+    def __getitem__(self, index: int) -> Pattern:
+        return Pattern(
+            tuple(self.node_types[index].tolist()),
+            tuple(tuple(row) for row in self.edges[index].tolist()),
+            int(self.automorphisms[index]),
+            self.node_vocabulary,
+            self.edge_vocabulary,
+        )
+
+    def __iter__(self) -> Iterator[Pattern]:
+        return (self[i] for i in range(len(self)))
+
+    def take(self, indices: ArrayLike) -> "PatternTable":
+        """The rows at these indices, in this order."""
+        rows = np.asarray(indices)
+        return PatternTable(
+            self.node_types[rows], self.edges[rows], self.automorphisms[rows], self.node_vocabulary, self.edge_vocabulary
+        )
+
+    @cached_property
+    def keys(self) -> NDArray[np.void]:
+        """[n] exact binary keys (types, then edges), comparable with ``==``, `numpy.unique` and `numpy.isin`."""
+        rows = np.concatenate(
+            [self.node_types.astype(">u2").view(np.uint8), self.edges.reshape(len(self), -1)], axis=1
+        )
+        return np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1]))).ravel()
+
+    @cached_property
+    def orders(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """([n] linear extensions, [n] level orders) of each pattern, for the orbit correction.
+
+        A linear extension puts u before v wherever v can be reached from u and not u from v (for an acyclic pattern:
+        a topological order). A level order sorts nodes by level, ties in any order: the product of the factorials of
+        the level sizes. Levels are longest paths over the strongly connected components.
+        """
+        return _core.count_orders(self.edges)
+
+    @property
+    def linear_extensions(self) -> NDArray[np.int64]:
+        """[n] number of linear extensions."""
+        return self.orders[0]
+
+    @property
+    def level_orders(self) -> NDArray[np.int64]:
+        """[n] number of level orders."""
+        return self.orders[1]
+
+
+def as_arrays(node_types: ArrayLike, edges: ArrayLike) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
+    """Check and convert [n, k] types and [n, k, k] edges for the native core."""
+    types, matrix = np.asarray(node_types), np.asarray(edges)
+    if types.ndim != 2 or matrix.shape != (*types.shape, types.shape[1]):
+        raise InputError(
+            f"Patterns need node types [n, k] and edges [n, k, k], not {list(types.shape)} and {list(matrix.shape)}."
+        )
+    if not 1 <= types.shape[1] <= MAX_SIZE:
+        raise InputError(f"A pattern has 1 to {MAX_SIZE} nodes, not {types.shape[1]}.")
+    if types.dtype.kind not in "iub" or matrix.dtype.kind not in "iub":
+        raise InputError("The types of nodes and edges must be whole numbers.")
+    if types.size and not (types.min() >= 0 and types.max() < 65_535):
+        raise InputError("A node type is outside 0 to 65534.")
+    if matrix.size and not (matrix.min() >= 0 and matrix.max() <= 255):
+        raise InputError("An edge type is outside 0 to 255.")
+    return np.ascontiguousarray(types, np.uint16), np.ascontiguousarray(matrix, np.uint8)
+
+
+def parse_key(key: str) -> tuple[list[int], list[list[int]]]:
+    """Node types and edge matrix of a key.
+
+    >>> parse_key("4.7/0>1:2")
+    ([4, 7], [[0, 2], [0, 0]])
+    """
+    match = re.fullmatch(r"(\d{1,5}(?:\.\d{1,5})*)/((?:\d+>\d+(?::\d+)?(?:\.\d+>\d+(?::\d+)?)*)?)", key)
+    if match is None:
+        raise InputError(f"{key[:80]!r} is not a pattern key; one looks like '0.1.1/0>1.1>2'.")
+    types = [int(t) for t in match[1].split(".")]
+    if len(types) > MAX_SIZE:
+        raise InputError(f"The pattern {key[:80]!r} has {len(types)} nodes; the most is {MAX_SIZE}.")
+    matrix = [[0] * len(types) for _ in types]
+    for arc in match[2].split(".") if match[2] else []:
+        ends, _, kind = arc.partition(":")
+        i, j = (int(end) for end in ends.split(">"))
+        if max(i, j) >= len(types) or int(kind or 1) > 255:
+            raise InputError(f"The edge {arc!r} of the pattern {key[:80]!r} has a node or a type out of range.")
+        matrix[i][j] = int(kind or 1)
+    return types, matrix
+
+
+def describe(pattern: Pattern) -> str:
+    """A pattern as chains of arrows: ``input -> conv3x3 -> output; conv3x3 -> maxpool``.
+
+    Every edge is written once. A type that occurs at several nodes is numbered (``conv#1``), so that the text says
+    which node is meant; edge types other than 1 stand in the arrow (``-skip->``).
+
+    >>> str(Pattern.of([0, 1, 1], [[0, 1, 1], [0, 0, 1], [0, 0, 0]], ["in", "conv"]))
+    'in -> conv#1 -> conv#2; in -> conv#2'
+    """
+    names = list(pattern.type_names)
+    successors: dict[int, list[tuple[int, int]]] = {}
+    for i, j, t in pattern.edge_list:
+        successors.setdefault(i, []).append((j, t))
+    indegree = [sum(1 for row in pattern.edges if row[j]) for j in range(pattern.size)]
+
+    seen: dict[int, int] = {}  # nodes in the order in which the text meets them
+    chains: list[list[tuple[int, int]]] = []  # (edge type before, node)
+    starts = sorted(range(pattern.size), key=lambda node: (indegree[node] > 0, node))
+    while any(successors.values()):
+        # Go on from a node already met, so that the text stays connected; otherwise from a source.
+        start = next((n for n in [*(n for n in seen if indegree[n] == 0), *starts, *seen] if successors.get(n)), None)
+        assert start is not None
+        chain = [(0, start)]
+        seen.setdefault(start, len(seen))
+        while successors.get(chain[-1][1]):
+            # The longest-leading new node first keeps chains long.
+            options = successors[chain[-1][1]]
+            choice = next((o for o in options if o[0] not in seen), options[0])
+            options.remove(choice)
+            chain.append((choice[1], choice[0]))
+            if choice[0] in seen:
+                break
+            seen.setdefault(choice[0], len(seen))
+        chains.append(chain)
+    for node in range(pattern.size):
+        seen.setdefault(node, len(seen))
+
+    repeated = {name for name in names if names.count(name) > 1}
+    number: dict[int, int] = {}
+    for node in seen:
+        number[node] = 1 + sum(1 for other in number if names[other] == names[node])
+    label = [f"{name}#{number[i]}" if name in repeated else name for i, name in enumerate(names)]
+
+    def arrow(kind: int) -> str:
+        if kind == 1:
+            return " -> "
+        return f" -{pattern.edge_vocabulary[kind] if kind < len(pattern.edge_vocabulary) else kind}-> "
+
+    if not chains:
+        return ", ".join(label)
+    return "; ".join("".join((arrow(t) if t else "") + label[node] for t, node in chain) for chain in chains)
