@@ -1,0 +1,44 @@
+"""What this process may use of the machine."""
+
+import os
+from pathlib import Path
+
+from grade.errors import InputError
+
+
+def available_threads() -> int:
+    """Number of processor cores that this process may run on."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def thread_count(threads: int | None) -> int:
+    """The number of threads to use: all available ones when left open.
+
+    >>> thread_count(3)
+    3
+    """
+    if threads is None:
+        return available_threads()
+    if not 1 <= threads <= 1024:
+        raise InputError(
+            f"The number of threads is {threads}; give 1 to 1024, or leave it out to use all cores."
+        )
+    return threads
+
+
+def available_memory() -> int:
+    """Bytes that can be allocated without swapping, in this container where there is one."""
+    bounds = [os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        report = dict(line.split(":", 1) for line in lines if ":" in line)
+        bounds = [int(report["MemAvailable"].split()[0]) * 1024]
+        group = Path("/sys/fs/cgroup")
+        limit = int((group / "memory.max").read_text())  # the word "max" where there is no limit
+        bounds.append(limit - int((group / "memory.current").read_text()))
+    except (OSError, KeyError, ValueError):
+        pass  # another system, or no limit: the first bound stands
+    return max(min(bounds), 0)

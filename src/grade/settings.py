@@ -1,0 +1,152 @@
+"""One documented settings object per stage. The command line is generated from these: nothing is declared
+twice.
+
+A field is made with `argument` (by position) or `option` (by flag) and carries its help text; `grade.cli`
+turns every field of a settings object into a parameter of the command that takes the object. Limits are
+checked where the value is used, so that the same sentence reaches a caller from Python.
+"""
+
+from dataclasses import MISSING, dataclass, field
+from pathlib import Path
+from typing import Any
+
+PARAMETER = "parameter"  # the key of a field's metadata under which its Parameter stands
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """How one field appears on the command line."""
+
+    help: str
+    flags: tuple[str, ...] = ()  # empty: by position
+    metavar: str | None = None
+
+    @property
+    def positional(self) -> bool:
+        return not self.flags
+
+
+def argument(help: str, *, metavar: str, default: Any = MISSING) -> Any:
+    """A field that is given by position."""
+    return field(default=default, metadata={PARAMETER: Parameter(help, (), metavar)})
+
+
+def option(help: str, *flags: str, default: Any = MISSING, metavar: str | None = None) -> Any:
+    """A field that is given by a flag; required when it has no default."""
+    return field(default=default, metadata={PARAMETER: Parameter(help, flags, metavar)})
+
+
+def set_argument() -> Any:
+    """The graph set that most commands start from."""
+    return argument("A folder that GraDE saved, an .npz file, or the name of a built-in set.", metavar="SET")
+
+
+def threads_option() -> Any:
+    return option(
+        "Threads to use; all available cores when left out.", "--threads", default=None, metavar="N"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputSettings:
+    """How a command reports."""
+
+    json: bool = option(
+        "Print one JSON object on standard output and nothing else there.", "--json", default=False
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildSettings:
+    """Building a graph set and saving it."""
+
+    source: str = argument("An .npz file, a folder that GraDE saved, or a built-in name.", metavar="SOURCE")
+    out: Path = argument("The folder to write.", metavar="OUT")
+    force: bool = option("Replace OUT if it is a graph set already.", "--force", default=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InfoSettings:
+    """Describing a graph set."""
+
+    graphs: str = set_argument()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CensusSettings:
+    """Counting every connected induced subgraph of one size by pattern, exactly."""
+
+    graphs: str = set_argument()
+    k: int = option("Number of nodes of the subgraphs, 2 to 16.", "-k", metavar="K")
+    threads: int | None = threads_option()
+    top: int = option("How many of the most frequent patterns to show.", "--top", default=20, metavar="N")
+    out: Path | None = option(
+        "Write all patterns and their counts to this file: .npz or .parquet.",
+        "--out",
+        default=None,
+        metavar="FILE",
+    )
+
+
+def setting(help: str, default: Any) -> Any:
+    """A field of an estimator: not a flag of its own, but set by a preset or by ``--set NAME=VALUE``."""
+    return field(default=default, metadata={"help": help})
+
+
+@dataclass(frozen=True, kw_only=True)
+class EstimatorSettings:
+    """How an estimator is fitted and how it scores. Presets fill it by estimator and data size."""
+
+    estimator: str = setting("Name of the estimator.", "autoregressive")
+    seed: int = setting("Seed of everything random.", 0)
+    device: str = setting("cpu, cuda, cuda:1 ..., or auto.", "auto")
+
+    layers: int = setting("Layers of the network.", 2)
+    width: int = setting("Width of the node stream (autoregressive: of the transformer).", 64)
+    edge_width: int = setting("Width of the edge and global streams of the graph transformer.", 64)
+    heads: int = setting("Attention heads.", 8)
+    dropout: float = setting("Dropout.", 0.1)
+    latent: int = setting("GraphVAE: size of the latent vector.", 32)
+
+    members: int = setting("Networks trained with different seeds and averaged.", 1)
+    batch: int = setting("Graphs in a training batch.", 256)
+    steps: int = setting("Training steps; 0: as many as the held-out types say.", 0)
+    epochs: float = setting("Passes over the sample, in place of steps; 0: not used.", 0.0)
+    maximum_steps: int = setting("The most steps when held-out types decide.", 4000)
+    held_out: float = setting("Share of the types held out to choose the number of steps.", 0.2)
+    folds: int = setting(
+        "How many such shares are held out in turn; the steps with the best mean are taken.", 1
+    )
+    learning_rate: float = setting("Learning rate after the warm-up.", 1e-3)
+    warmup: int = setting("Steps of linear warm-up.", 50)
+    schedule: str = setting("Learning rate after the warm-up: constant or cosine.", "constant")
+    weight_decay: float = setting("AdamW's weight decay.", 0.01)
+    amsgrad: bool = setting("AdamW's amsgrad variant.", False)
+    second_moment: float = setting("AdamW's second beta.", 0.99)
+    clip: float = setting("Largest gradient norm.", 1.0)
+    average: float = setting(
+        "Horizon of the weight average as a share of the steps taken; 0: no average.", 0.1
+    )
+    bfloat16: bool = setting("Compute in bfloat16 where it is safe (GPU).", False)
+    capture: bool = setting("Capture the training step as a CUDA graph (GPU).", True)
+    compile: bool = setting("Compile the network for scoring (GPU; takes a minute).", False)
+
+    orders: str = setting("Order family: linear, level, canonical or all.", "linear")
+    order_draws: int = setting(
+        "Orders drawn per pattern in scoring; all of them where there are no more.", 16
+    )
+    orbit: bool = setting("Correct the probability of a matrix to that of its class.", True)
+    counts: float = setting("Weight of the sample's own counts in the score; 0: the model alone.", 0.0)
+
+    rounds: int = setting("Noise paths (GraphVAE: latent draws) averaged per pattern.", 20)
+    path_steps: int = setting("Steps of a noise path.", 20)
+    kernel: str = setting("Reverse transition: bridge (exact for each component) or paper.", "bridge")
+    shared_noise: bool = setting("Use the same noise for all patterns.", True)
+    normalise_rate: bool = setting("DisCo-E: divide the rate by the number of states.", True)
+    alpha: float = setting("DisCo-E: scale of the noise schedule.", 0.8)
+    gamma: float = setting("DisCo-E: growth of the noise schedule.", 2.0)
+    eta: float = setting("DeFoG-E: stochasticity of the paper's kernel.", 1.0)
+    omega: float = setting("DeFoG-E: target guidance of the paper's kernel; 0 for likelihoods.", 0.0)
+    edge_loss: float = setting("Weight of the edges in the loss.", 1.0)
+    mean_loss: bool = setting("Average the loss over nodes and over edges rather than sum it.", False)
+    memory: float = setting("Largest share of the free memory that a scoring batch may take.", 0.4)

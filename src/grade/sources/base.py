@@ -1,0 +1,55 @@
+"""What a source is, and the registry that finds one by its name."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from grade.graphs import GraphSet
+from grade.registry import Registry
+
+Builder = Callable[..., GraphSet]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A named origin of graph sets.
+
+    A spec is ``NAME`` or ``NAME:ARGUMENT``; the text after the colon is handed to ``build``.
+    """
+
+    name: str
+    summary: str  # one line for `grade graphs build --help` and for messages
+    build: Builder
+    argument: str = ""  # what stands after the colon, e.g. PATH; empty where nothing may
+    needs_argument: bool = False
+    cache_version: int | None = None  # raise it when the built set changes; None: not worth caching
+
+    @property
+    def spec(self) -> str:
+        """How to write it on the command line.
+
+        >>> Source("tables", "Tables.", GraphSet.from_edges, argument="PATH", needs_argument=True).spec
+        'tables:PATH'
+        """
+        if not self.argument:
+            return self.name
+        return f"{self.name}:{self.argument}" if self.needs_argument else f"{self.name}[:{self.argument}]"
+
+
+sources = Registry[Source]("graph source")
+
+
+def source(
+    name: str,
+    summary: str,
+    *,
+    argument: str = "",
+    needs_argument: bool = False,
+    cache_version: int | None = None,
+) -> Callable[[Builder], Builder]:
+    """Register a builder under a name."""
+
+    def add(build: Builder) -> Builder:
+        sources.register(name)(Source(name, summary, build, argument, needs_argument, cache_version))
+        return build
+
+    return add

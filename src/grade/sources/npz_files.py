@@ -1,0 +1,83 @@
+"""Graph sets in one .npz file, a layout that any numpy program can write.
+
+node_offsets [graphs + 1]   node_types [nodes]     places in op_names
+edge_offsets [graphs + 1]   edges [edges, 2]       (source, target), numbered from 0 in each graph
+op_names [node types]       names [graphs]
+optional:
+edge_types [edges], from 1  edge_names [edge types + 1], the first for the absent edge
+node_names [nodes]
+"""
+
+import os
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grade.errors import InputError
+from grade.graphs import GraphSet
+from grade.graphs.graph_set import NO_EDGE
+
+REQUIRED = ("node_offsets", "node_types", "edge_offsets", "edges", "op_names", "names")
+OPTIONAL = ("edge_types", "edge_names", "node_names")
+
+
+def read_npz(path: str | os.PathLike[str], origin: str | None = None) -> GraphSet:
+    """Read and validate a set; ``origin`` is the name for messages and reports, the path when left out."""
+    place = Path(path)
+    try:
+        with np.load(place, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise InputError(
+                    f"{place} is a single array; a graph set needs an .npz with {', '.join(REQUIRED)}."
+                )
+            missing = [name for name in REQUIRED if name not in archive.files]
+            if missing:
+                raise InputError(f"{place} is not a graph set: it lacks {', '.join(missing)}.")
+            arrays = {name: archive[name] for name in (*REQUIRED, *OPTIONAL) if name in archive.files}
+    except FileNotFoundError:
+        raise InputError(f"There is no file {place}.") from None
+    except InputError:
+        raise
+    except (OSError, ValueError, EOFError, SyntaxError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
+        raise InputError(
+            f"{place} cannot be read as an .npz of plain arrays ({error}); write it again."
+        ) from error
+
+    for name, array in arrays.items():
+        expected = "U" if name in ("op_names", "names", "edge_names", "node_names") else "iu"
+        dimensions = 2 if name == "edges" else 1
+        if array.ndim != dimensions or (array.size and array.dtype.kind not in expected):
+            kind = "text" if expected == "U" else "whole numbers"
+            raise InputError(f"{place}: {name} must be an array of {kind} with {dimensions} dimension(s).")
+    if arrays["edges"].shape[1] != 2:
+        raise InputError(f"{place}: edges must have the shape [edges, 2], not {list(arrays['edges'].shape)}.")
+
+    edge_names: tuple[str, ...] = (NO_EDGE, "edge")
+    if "edge_names" in arrays:
+        edge_names = tuple(arrays["edge_names"].tolist())
+    return GraphSet.from_edges(
+        node_counts=counts(arrays, "node_offsets", len(arrays["node_types"]), place),
+        node_types=arrays["node_types"],
+        edge_counts=counts(arrays, "edge_offsets", len(arrays["edges"]), place),
+        edges=arrays["edges"],
+        edge_types=arrays.get("edge_types"),
+        node_vocabulary=arrays["op_names"].tolist(),
+        edge_vocabulary=edge_names,
+        graph_names=arrays["names"].tolist(),
+        node_names=arrays["node_names"].tolist() if "node_names" in arrays else None,
+        origin=origin if origin is not None else str(place),
+    )
+
+
+def counts(arrays: dict[str, NDArray[Any]], name: str, total: int, path: Path) -> NDArray[np.int64]:
+    """Counts of each graph from offsets, which must ascend from 0 to the total."""
+    offsets = arrays[name].astype(np.int64)
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != total or (np.diff(offsets) < 0).any():
+        raise InputError(
+            f"{path}: {name} must ascend from 0 to {total}, one entry more than there are graphs."
+        )
+    return np.diff(offsets)

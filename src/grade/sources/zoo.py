@@ -1,0 +1,43 @@
+"""Operator graphs of real models, shipped with the package. grade/data/README.md says how they were made."""
+
+from dataclasses import replace
+from importlib.resources import as_file, files
+
+import numpy as np
+
+from grade.graphs import GraphSet
+from grade.sources.base import source
+from grade.sources.npz_files import read_npz
+
+# A dozen families, small to medium: plain chains, residual, dense, branched, squeeze-and-excite, attention,
+# windows.
+MINI = (
+    "tv/vgg11",
+    "tv/squeezenet1_0",
+    "tv/resnet34",
+    "tv/mobilenet_v2",
+    "tv/googlenet",
+    "tv/regnet_y_400mf",
+    "tv/efficientnet_b0",
+    "tv/convnext_tiny",
+    "timm/vit_base_patch16_224_miil",
+    "timm/mobilevit_s",
+    "tv/densenet121",
+    "timm/swin_s3_tiny_224",
+)
+
+
+@source("zoo", "Operator graphs of 231 timm and torchvision models.")
+def zoo() -> GraphSet:
+    """231 graphs of ONNX operators: 209,879 nodes of 74 types, 270,112 edges."""
+    with as_file(files("grade") / "data" / "zoo.npz") as path:
+        return read_npz(path, origin="zoo")
+
+
+@source("zoo-mini", "A dozen small and varied graphs of zoo.")
+def zoo_mini() -> GraphSet:
+    """Twelve graphs of zoo, for examples and quick tests; the vocabulary is that of the whole."""
+    graphs = zoo()
+    names = list(graphs.graph_names)
+    chosen = graphs.subset(np.array([names.index(name) for name in MINI]))
+    return replace(chosen, origin="zoo-mini")
