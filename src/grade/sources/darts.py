@@ -45,7 +45,7 @@ def darts(seed: int | str = 0, architectures: int = 10_000) -> GraphSet:
     """Both cells of distinct architectures drawn uniformly with this seed: two graphs of 11 nodes for each.
 
     >>> darts(seed=1, architectures=3)
-    GraphSet('darts:1': 6 graphs, 66 nodes, 110 edges)
+    GraphSet('darts:1': 6 graphs, 66 nodes, 112 edges)
     """
     try:
         seed = int(seed)

@@ -18,7 +18,7 @@ def load(spec: str | Path) -> GraphSet:
     A saved set in a folder that is named like a built-in one comes before it.
 
     >>> load("zoo-mini")
-    GraphSet('zoo-mini': 12 graphs, 4,214 nodes, 5,463 edges)
+    GraphSet('zoo-mini': 12 graphs, 4,187 nodes, 4,966 edges)
     """
     path = Path(spec)
     name, colon, argument = str(spec).partition(":")

@@ -43,7 +43,7 @@ Recipe = dict[str, dict[str, Any]]
 
 @source(
     "nas-bench-nlp",
-    "Recurrent cells of NAS-Bench-NLP, from its logs or recipes.",
+    "Cells of NAS-Bench-NLP, from its logs or recipes.",
     argument="PATH",
     needs_argument=True,
 )

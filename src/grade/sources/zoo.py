@@ -9,8 +9,8 @@ from grade.graphs import GraphSet
 from grade.sources.base import source
 from grade.sources.npz_files import read_npz
 
-# A dozen families, small to medium: plain chains, residual, dense, branched, squeeze-and-excite, attention,
-# windows.
+# A dozen families, small to medium: plain chains, residual, branched, squeeze-and-excite, attention, windows.
+# No DenseNet: the stars around its Concat nodes would be 97 % of all subgraphs of five nodes.
 MINI = (
     "tv/vgg11",
     "tv/squeezenet1_0",
@@ -19,10 +19,10 @@ MINI = (
     "tv/googlenet",
     "tv/regnet_y_400mf",
     "tv/efficientnet_b0",
+    "tv/inception_v3",
     "tv/convnext_tiny",
     "timm/vit_base_patch16_224_miil",
     "timm/mobilevit_s",
-    "tv/densenet121",
     "timm/swin_s3_tiny_224",
 )
 

@@ -1,0 +1,267 @@
+"""The command line. Commands are generated from the settings objects; the work is done elsewhere.
+
+A command is a function whose parameters are settings objects of `grade.settings`, decorated with `command`:
+each field becomes an argument or a flag. It does the work by one or two calls, then reports with `show`: a
+dictionary for ``--json``, lines of text otherwise. What is slow to import (torch) is imported in the command.
+"""
+
+import dataclasses
+import functools
+import inspect
+import json
+import os
+import sys
+import time
+import typing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+import grade
+from grade.errors import InputError
+from grade.graphs.patterns import Pattern
+from grade.settings import (
+    PARAMETER,
+    BuildSettings,
+    CensusSettings,
+    InfoSettings,
+    OutputSettings,
+    Parameter,
+)
+from grade.sources import load, sources
+
+app = typer.Typer(
+    name="grade",
+    help="Find frequent subgraphs (motifs) in sets of directed, typed graphs.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+graphs_app = typer.Typer(help="Build and describe graph sets.")
+app.add_typer(graphs_app, name="graphs")
+
+
+def main() -> None:
+    """Run the command line; bad input gives one sentence and exit code 2, Ctrl-C exit code 130."""
+    try:
+        code = app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
+        sys.stdout.flush()
+    except InputError as error:
+        code = report(2, str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        code = 130
+    except BrokenPipeError:
+        # The reader has gone (`grade ... | head`). Python would complain once more when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 141
+    except Exception as error:
+        # A usage error of typer: its class has moved between versions, its two attributes have not.
+        if not hasattr(error, "format_message"):
+            raise
+        context = getattr(error, "ctx", None)
+        hint = f" See '{context.command_path} --help'." if context is not None else ""
+        code = report(getattr(error, "exit_code", 2), error.format_message() + hint)
+    if code == 130:
+        report(code, "interrupted.")
+    sys.exit(code)
+
+
+def report(code: int, sentence: str) -> int:
+    print(f"grade: {sentence}", file=sys.stderr)
+    return code
+
+
+def command(group: typer.Typer, *examples: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a function of settings objects as a command with one parameter for each of their fields."""
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        hints = typing.get_type_hints(function)
+        objects = {name: hints[name] for name in inspect.signature(function).parameters}
+        owners = {
+            field.name: (name, field)
+            for name, settings in objects.items()
+            for field in dataclasses.fields(settings)
+        }
+
+        @functools.wraps(function)
+        def run(**values: Any) -> None:
+            parts: dict[str, dict[str, Any]] = {name: {} for name in objects}
+            for field_name, value in values.items():
+                parts[owners[field_name][0]][field_name] = value
+            function(**{name: objects[name](**part) for name, part in parts.items()})
+
+        parameters = [
+            typer_parameter(field, typing.get_type_hints(objects[name])[field.name])
+            for name, field in owners.values()
+        ]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        text = inspect.cleandoc(function.__doc__ or "") + block("Examples:", examples)
+        if any(field.name in ("graphs", "source") for _, field in owners.values()):
+            text += block("Built-in sets:", (f"{sources[s].spec:<18} {sources[s].summary}" for s in sources))
+        group.command(help=text)(run)
+        return function
+
+    return register
+
+
+def block(title: str, lines: Iterable[str]) -> str:
+    """Lines for a help text that typer does not fill into a paragraph."""
+    return f"\n\n{title}\n\n\b\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def typer_parameter(field: "dataclasses.Field[Any]", kind: Any) -> inspect.Parameter:
+    """A field of a settings object as the parameter that typer makes an argument or a flag of."""
+    parameter: Parameter = field.metadata[PARAMETER]
+    texts: dict[str, Any] = {"help": parameter.help, "metavar": parameter.metavar}
+    place = typer.Argument(**texts) if parameter.positional else typer.Option(*parameter.flags, **texts)
+    default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(field.name, keyword, default=default, annotation=Annotated[kind, place])
+
+
+def show(output: OutputSettings, data: dict[str, Any], lines: Callable[[], Iterable[str]]) -> None:
+    """Report a result: one JSON object, or lines for a person."""
+    if output.json:
+        print(json.dumps(data))
+    else:
+        for line in lines():
+            print(line)
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Callable[[float], bool] | None]:
+    """A callback for the native core that draws a bar on standard error; None where that is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=1.0)
+
+        def update(share: float) -> bool:
+            bar.update(task, completed=share)
+            return True
+
+        yield update
+
+
+def pattern_data(pattern: Pattern, count: int) -> dict[str, Any]:
+    """A pattern in JSON: key, count, names of the node types, edges as [source, target, type]."""
+    return {
+        "key": pattern.key,
+        "count": count,
+        "node_types": list(pattern.type_names),
+        "edges": [list(edge) for edge in pattern.edge_list],
+    }
+
+
+def pattern_lines(rows: Iterable[tuple[Pattern, int]], total: int) -> Iterator[str]:
+    """Rank, count, share and text of patterns in columns."""
+    table = [(f"{count:,}", f"{100 * count / total:.2f} %", str(pattern)) for pattern, count in rows]
+    width = max((len(count) for count, _, _ in table), default=0)
+    if table:
+        yield f"rank  {'count':>{max(width, 5)}}    share  pattern"
+    for rank, (count, share, text) in enumerate(table, start=1):
+        yield f"{rank:>4}  {count:>{max(width, 5)}}  {share:>7}  {text}"
+
+
+@app.callback(invoke_without_command=True)
+def about(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    if version:
+        print(f"grade {grade.__version__}")
+        raise typer.Exit
+
+
+@command(
+    graphs_app,
+    "grade graphs build nas-bench-101 cells",
+    "grade graphs build my-graphs.npz my-graphs",
+    "grade graphs build nas-bench-nlp:train_logs_single_run.zip nlp-cells",
+)
+def build(settings: BuildSettings, output: OutputSettings) -> None:
+    """Build a graph set from a source and save it to a folder."""
+    from grade.graphs.storage import check_target, save_graph_set
+
+    check_target(settings.out, settings.force)
+    begin = time.perf_counter()
+    graphs = load(settings.source)
+    save_graph_set(graphs, settings.out, overwrite=settings.force)
+    data = {
+        "source": settings.source,
+        "out": str(settings.out),
+        "graphs": len(graphs),
+        "nodes": graphs.nodes,
+        "edges": graphs.edges,
+        "seconds": time.perf_counter() - begin,
+    }
+    size = f"{len(graphs):,} graphs, {graphs.nodes:,} nodes, {graphs.edges:,} edges"
+    show(output, data, lambda: [f"{settings.out}: {size}"])
+
+
+@command(graphs_app, "grade graphs info zoo-mini", "grade graphs info my-graphs --json")
+def info(settings: InfoSettings, output: OutputSettings) -> None:
+    """Describe a graph set: sizes, types, degrees, cycles."""
+    from grade.graphs.summary import summarize
+
+    data = dataclasses.asdict(summarize(load(settings.graphs)))
+
+    def lines() -> Iterator[str]:
+        for name, value in data.items():
+            label = name.replace("_", " ")
+            if isinstance(value, dict):
+                yield f"{label}:"
+                yield from (f"    {count:>12,}  {word}" for word, count in value.items())
+            elif isinstance(value, str):
+                yield f"{label}: {value}"
+            else:
+                yield f"{label}: {value:,.1f}" if isinstance(value, float) else f"{label}: {value:,}"
+
+    show(output, data, lines)
+
+
+@command(
+    app,
+    "grade census zoo -k 5",
+    "grade census nas-bench-101 -k 4 --top 50 --out census.parquet",
+    "grade census my-graphs -k 6 --threads 8 --json",
+)
+def census(settings: CensusSettings, output: OutputSettings) -> None:
+    """Count every connected induced subgraph of K nodes by pattern, exactly."""
+    from grade.sampling.census import check_target, take_census
+
+    if settings.out is not None:
+        check_target(settings.out)
+    with progress_bar("census") as progress:
+        result = take_census(load(settings.graphs), settings.k, settings.threads, progress)
+    top = result.top(settings.top)
+    if settings.out is not None:
+        result.save(settings.out)
+    data = {
+        "set": settings.graphs,
+        "k": result.k,
+        "instances": result.instances,
+        "types": result.types,
+        "seconds": result.seconds,
+        "threads": result.threads,
+        "top": [pattern_data(pattern, count) for pattern, count in top],
+    }
+
+    def lines() -> Iterator[str]:
+        threads = f"{result.threads} thread{'s' if result.threads > 1 else ''}"
+        yield (
+            f"{settings.graphs}: {result.instances:,} instances of {result.types:,} types, k = {result.k},"
+            f" {result.seconds:.2f} s on {threads}"
+        )
+        yield from pattern_lines(top, result.instances)
+
+    show(output, data, lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Counting and drawing subgraphs: one file per method."""

@@ -1,0 +1,303 @@
+"""The exact census: every connected induced subgraph of k nodes, counted by pattern.
+
+The work is done by ESU (Wernicke, "Efficient Detection of Network Motifs", 2006) in the native core; here are
+its checks, its result and how that is kept in a file.
+"""
+
+import json
+import os
+import time
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grade import _core
+from grade.errors import InputError
+from grade.files import whole_file, writable_target
+from grade.graphs import GraphSet, Pattern, PatternTable
+from grade.graphs.patterns import MAX_SIZE
+from grade.machine import available_memory, thread_count
+
+FORMAT = "grade-census"
+VERSION = 1
+SUFFIXES = (".npz", ".parquet")
+
+Progress = Callable[[float], bool]  # gets the share done; False stops the work with KeyboardInterrupt
+
+
+@dataclass(frozen=True, eq=False)
+class Census:
+    """All patterns of one size in a graph set, with their exact counts."""
+
+    set: str  # origin of the graph set
+    k: int
+    patterns: PatternTable  # [types], in the order of the native core: by node types, then edges
+    counts: NDArray[np.uint64]  # [types]
+    seconds: float
+    threads: int
+
+    @property
+    def instances(self) -> int:
+        """Number of connected induced k-subgraphs."""
+        return int(self.counts.sum(dtype=np.uint64))
+
+    @property
+    def types(self) -> int:
+        """Number of patterns that occur."""
+        return len(self.patterns)
+
+    def top(self, n: int) -> list[tuple[Pattern, int]]:
+        """The n most frequent patterns with their counts; ties in the order of the patterns."""
+        if n < 0:
+            raise InputError(f"The number of patterns to show is {n}; give 0 or more.")
+        order = np.argsort(~self.counts, kind="stable")[:n]  # descending: ~ turns unsigned numbers round
+        return [(self.patterns[i], int(self.counts[i])) for i in order.tolist()]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write patterns and counts to an .npz or .parquet file, whole or not at all."""
+        write = write_parquet if check_target(path) == ".parquet" else write_npz
+        with whole_file(path) as temporary:
+            write(self, temporary)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Census":
+        """Read a file that `save` wrote; a damaged or foreign one is refused."""
+        place = Path(path)
+        if not place.is_file():
+            raise InputError(
+                f"There is no census file {place}; make one with 'grade census SET -k K --out FILE'."
+            )
+        description, types, edges, counts = (
+            read_parquet(place) if suffix_of(place) == ".parquet" else read_npz(place)
+        )
+        return restore(place, description, types, edges, counts)
+
+
+def take_census(
+    graphs: GraphSet, k: int, threads: int | None = None, progress: Progress | None = None
+) -> Census:
+    """Count every connected induced subgraph of k nodes by pattern.
+
+    The result does not depend on the number of threads (all available cores when left out).
+
+    >>> graphs = GraphSet.from_edges(node_counts=[3], node_types=[0, 1, 1], edge_counts=[2],
+    ...                              edges=[[0, 1], [0, 2]], node_vocabulary=["input", "conv"])
+    >>> census = take_census(graphs, k=2)
+    >>> census.instances, census.types, str(census.top(1)[0][0])
+    (2, 1, 'input -> conv')
+    """
+    check_size(graphs, k)
+    threads = thread_count(threads)
+    begin = time.perf_counter()
+    types, edges, automorphisms, counts = _core.census(graphs.core, k, threads, progress)
+    table = PatternTable(types, edges, automorphisms, graphs.node_vocabulary, graphs.edge_vocabulary)
+    return Census(graphs.origin, k, table, counts, time.perf_counter() - begin, threads)
+
+
+def collect_occurrences(
+    graphs: GraphSet,
+    k: int,
+    limit: int = 100_000_000,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> NDArray[np.uint32]:
+    """[n, k] every connected induced subgraph of k nodes as ascending global node ids.
+
+    They are counted first: more than ``limit``, or more than fit into memory, are refused before anything is
+    allocated.
+
+    >>> graphs = GraphSet.from_edges(node_counts=[3], node_types=[0, 0, 0], edge_counts=[2],
+    ...                              edges=[[0, 1], [1, 2]], node_vocabulary=["conv"])
+    >>> collect_occurrences(graphs, k=2).tolist()
+    [[0, 1], [1, 2]]
+    """
+    check_size(graphs, k)
+    threads = thread_count(threads)
+    count = _core.count_instances(graphs.core, k, threads, progress)
+    if count > limit:
+        raise InputError(
+            f"{graphs.origin} has {count:,} occurrences of {k} nodes, more than the limit of {limit:,}; raise"
+            " the limit, or draw a sample."
+        )
+    needed, free = count * k * np.dtype(np.uint32).itemsize, available_memory()
+    if needed > free:
+        raise InputError(
+            f"The {count:,} occurrences of {k} nodes in {graphs.origin} need {needed / 2**30:,.1f} GiB and"
+            f" {free / 2**30:,.1f} GiB are free; draw a sample instead."
+        )
+    return _core.enumerate(graphs.core, k, count, threads, progress)
+
+
+def check_size(graphs: GraphSet, k: int) -> None:
+    """Refuse a size for which there is nothing to count."""
+    if not 2 <= k <= MAX_SIZE:
+        raise InputError(f"The subgraph size k is {k}; give 2 to {MAX_SIZE}.")
+    if graphs.nodes == 0:
+        raise InputError(f"{graphs.origin} has no nodes, so there is nothing to count; give another set.")
+    if k > graphs.largest:
+        raise InputError(
+            f"The subgraph size k is {k}, but the largest graph of {graphs.origin} has {graphs.largest}"
+            " nodes; give a smaller k."
+        )
+
+
+def check_target(path: str | os.PathLike[str]) -> str:
+    """The suffix of a file that a census can be written to; worth calling before a long census."""
+    suffix = suffix_of(path)
+    writable_target(path)
+    if suffix == ".parquet":
+        import_pyarrow()
+    return suffix
+
+
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InputError(f"{path} must end in {' or '.join(SUFFIXES)} to hold a census.")
+    return suffix
+
+
+def describe(census: Census) -> str:
+    """All that is not an array, as JSON."""
+    return json.dumps(
+        {
+            "format": FORMAT,
+            "version": VERSION,
+            "set": census.set,
+            "k": census.k,
+            "seconds": census.seconds,
+            "threads": census.threads,
+            "node_vocabulary": census.patterns.node_vocabulary,
+            "edge_vocabulary": census.patterns.edge_vocabulary,
+        }
+    )
+
+
+def write_npz(census: Census, path: Path) -> None:
+    np.savez_compressed(
+        path,
+        description=np.array(describe(census)),
+        node_types=census.patterns.node_types,
+        edges=census.patterns.edges,
+        counts=census.counts,
+    )
+
+
+Content = tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any]]  # description, node types, edges, counts
+
+
+def read_npz(path: Path) -> Content:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile) or "description" not in archive.files:
+                raise foreign(path)
+            description = json.loads(str(archive["description"]))
+            return description, archive["node_types"], archive["edges"], archive["counts"]
+    except InputError:
+        raise
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        EOFError,
+        SyntaxError,
+        MemoryError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ):
+        raise damaged(path) from None
+
+
+def write_parquet(census: Census, path: Path) -> None:
+    """Columns: key (exact, see `Pattern.key`), count, automorphisms, node_types (names), pattern (text)."""
+    pyarrow = import_pyarrow()
+    patterns = list(census.patterns)
+    table = pyarrow.table(
+        {
+            "key": pyarrow.array([pattern.key for pattern in patterns], pyarrow.string()),
+            "count": pyarrow.array(census.counts, pyarrow.uint64()),
+            "automorphisms": pyarrow.array(census.patterns.automorphisms, pyarrow.int64()),
+            "node_types": pyarrow.array(
+                [pattern.type_names for pattern in patterns], pyarrow.list_(pyarrow.string())
+            ),
+            "pattern": pyarrow.array([str(pattern) for pattern in patterns], pyarrow.string()),
+        }
+    )
+    pyarrow.parquet.write_table(table.replace_schema_metadata({FORMAT: describe(census)}), path)
+
+
+def read_parquet(path: Path) -> Content:
+    pyarrow = import_pyarrow()
+    try:
+        table = pyarrow.parquet.read_table(path)
+        text = (table.schema.metadata or {}).get(FORMAT.encode())
+        if text is None:
+            raise foreign(path)
+        description = json.loads(text)
+        keys, counts = table["key"].to_pylist(), table["count"].to_numpy()
+        patterns = PatternTable.from_keys(keys)
+    except (OSError, KeyError, TypeError, ValueError, pyarrow.ArrowException) as error:
+        if isinstance(error, InputError) and str(path) in str(error):
+            raise
+        raise damaged(path) from None
+    return description, patterns.node_types, patterns.edges, counts
+
+
+def restore(
+    path: Path, description: Any, types: NDArray[Any], edges: NDArray[Any], counts: NDArray[Any]
+) -> Census:
+    """A census from what a file holds, after every check: it may come from anywhere."""
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise foreign(path)
+    if isinstance(description.get("version"), int) and description["version"] > VERSION:
+        raise InputError(f"The census {path} is of a newer format; install a newer GraDE or take it again.")
+    try:
+        k, seconds, threads = (
+            int(description["k"]),
+            float(description["seconds"]),
+            int(description["threads"]),
+        )
+        node_vocabulary = tuple(map(str, description["node_vocabulary"]))
+        edge_vocabulary = tuple(map(str, description["edge_vocabulary"]))
+        table = PatternTable.canonical(types, edges, node_vocabulary, edge_vocabulary)
+    except (KeyError, TypeError, ValueError):
+        raise damaged(path) from None
+    whole = (
+        types.dtype == np.uint16
+        and edges.dtype == np.uint8
+        and counts.dtype == np.uint64
+        and counts.shape == (len(types),)
+        and table.size == k
+        and np.array_equal(table.node_types, types)
+        and np.array_equal(table.edges, edges)
+        and len(np.unique(table.keys)) == len(table)
+    )
+    if not whole:
+        raise damaged(path)
+    return Census(str(description.get("set", "")), k, table, counts, seconds, threads)
+
+
+def foreign(path: Path) -> InputError:
+    return InputError(f"{path} is not a census; make one with 'grade census SET -k K --out FILE'.")
+
+
+def damaged(path: Path) -> InputError:
+    return InputError(f"The census {path} is damaged; take it again with 'grade census SET -k K --out FILE'.")
+
+
+def import_pyarrow() -> Any:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError(
+            "Parquet files need pyarrow, which is not installed; run 'pip install grade-motifs[parquet]', or"
+            " use .npz."
+        ) from None
+    return pyarrow
