@@ -52,6 +52,7 @@ class GraphSet:
     graph_names: StringTable
     node_names: StringTable | None = None
     origin: str = field(default="")  # where the set came from, for messages and reports
+    folder: str = field(default="")  # the folder that it was opened from
 
     @classmethod
     def from_edges(
@@ -204,17 +205,28 @@ class GraphSet:
 
     @cached_property
     def core(self) -> _core.Graph:
-        """The native core's view of the set; built once, shared by all threads."""
-        return _core.Graph(
-            self.node_offsets,
-            self.node_types,
-            self.out_offsets,
-            self.out_targets,
-            self.out_types,
-            self.in_offsets,
-            self.in_sources,
-            self.in_types,
-        )
+        """The native core's view of the set; built once, shared by all threads.
+
+        A set that was opened from a folder has only its outlines checked there; here is every index.
+        """
+        try:
+            if self.nodes and self.node_types.max() >= len(self.node_vocabulary):
+                raise ValueError("a node type is not in the vocabulary")
+            if self.edges and self.out_types.max() >= len(self.edge_vocabulary):
+                raise ValueError("an edge type is not in the vocabulary")
+            return _core.Graph(
+                self.node_offsets,
+                self.node_types,
+                self.out_offsets,
+                self.out_targets,
+                self.out_types,
+                self.in_offsets,
+                self.in_sources,
+                self.in_types,
+            )
+        except ValueError as error:
+            place = self.folder or self.origin
+            raise InputError(f"The graph set {place} is damaged ({error}); build it again.") from error
 
     def successors(self, node: int) -> NDArray[np.uint32]:
         """Global ids of the targets of a node's out-going edges, ascending."""

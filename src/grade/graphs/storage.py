@@ -102,6 +102,7 @@ def load_graph_set(folder: str | os.PathLike[str]) -> GraphSet:
         graph_names=map_strings(place, "graph_names", graphs),
         node_names=map_strings(place, "node_names", nodes) if description["named_nodes"] else None,
         origin=description["origin"],
+        folder=str(place),
     )
 
 
