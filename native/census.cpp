@@ -47,7 +47,12 @@ class Tally {
 template <class Conn>
 class CensusWorker {
  public:
-  CensusWorker(const Graph& graph, int k) : tally(k), graph_(graph), k_(k) {}
+  CensusWorker(const Graph& graph, int k)
+      : tally(k),
+        graph_(graph),
+        k_(k),
+        arcs_(static_cast<uint32_t>(graph.arc_classes()) + 1),
+        tied_(static_cast<uint32_t>(graph.tags())) {}
 
   void run(uint32_t begin, uint32_t end, const std::atomic<bool>& stop) {
     uint32_t graph = graph_.graph_of(begin);
@@ -55,7 +60,10 @@ class CensusWorker {
       while (root >= graph_.end_of(graph)) ++graph;
       if (graph_.end_of(graph) - root < static_cast<uint32_t>(k_)) continue;
       first_ = graph_.begin_of(graph);
-      ensure_room(graph_.end_of(graph) - first_);
+      if (ties_.size() < graph_.end_of(graph) - first_) {
+        ties_.resize(graph_.end_of(graph) - first_);
+        bin_.resize(ties_.size(), 0);
+      }
       stop_ = &stop;
       grow_from(root);
       if (trie_.size() > kMaxStates) flush();
@@ -86,15 +94,8 @@ class CensusWorker {
     int64_t size;
   };
 
-  Conn& conn(uint32_t node) { return conn_[node - first_]; }
-  uint32_t& group_of(uint32_t node) { return group_of_node_[node - first_]; }
-
-  void ensure_room(size_t nodes) {
-    if (conn_.size() < nodes) {
-      conn_.resize(nodes);
-      group_of_node_.resize(nodes, 0);
-    }
-  }
+  Conn& ties(uint32_t node) { return ties_[node - first_]; }
+  uint32_t& bin(uint32_t node) { return bin_[node - first_]; }
 
   void grow_from(uint32_t root) {
     root_ = root;
@@ -103,7 +104,7 @@ class CensusWorker {
     if (k_ == 2) {
       for (int32_t i = head; i >= 0; i = links_[i].next) {
         const uint32_t node = links_[i].node;
-        count(trie_.step(state, conn(node), graph_.class_of(node)), 1);
+        count(trie_.step(state, ties(node), graph_.class_of(node)), 1);
       }
     } else {
       extend(1, state, head);
@@ -116,19 +117,22 @@ class CensusWorker {
   int32_t enter(uint32_t node, int member, int32_t tail) {
     for (const Neighbour& n : graph_.neighbours(node)) {
       if (n.node <= root_) break;
-      Conn& ties = conn(n.node);
-      if (ties.none()) {
+      Conn& its_ties = ties(n.node);
+      if (its_ties.none()) {
         links_.push_back({n.node, tail});
         tail = static_cast<int32_t>(links_.size()) - 1;
+        bin(n.node) = tied_;
       }
-      ties.add(member, n.arc);
+      its_ties.add(member, graph_.arc(n));
     }
     return tail;
   }
   void leave(uint32_t node, int member) {
     for (const Neighbour& n : graph_.neighbours(node)) {
       if (n.node <= root_) break;
-      conn(n.node).clear(member);
+      Conn& its_ties = ties(n.node);
+      its_ties.clear(member);
+      if (its_ties.none()) bin(n.node) = 0;
     }
   }
 
@@ -137,7 +141,7 @@ class CensusWorker {
     for (int32_t i = head; i >= 0; i = links_[i].next) {
       if (stop_->load(std::memory_order_relaxed)) return;
       const uint32_t node = links_[i].node;
-      const uint32_t next = trie_.step(state, conn(node), graph_.class_of(node));
+      const uint32_t next = trie_.step(state, ties(node), graph_.class_of(node));
       const size_t top = links_.size();
       extend(members + 1, next, enter(node, members, links_[i].next));
       links_.resize(top);
@@ -153,69 +157,115 @@ class CensusWorker {
     ++stamp_;
     for (int32_t i = head; i >= 0; i = links_[i].next) {
       const uint32_t node = links_[i].node;
-      const uint32_t group = find_group(state, conn(node), graph_.class_of(node));
+      const uint32_t group = find_group(state, ties(node), graph_.class_of(node));
       ++groups_[group].size;
-      group_of(node) = group + 1;
+      bin(node) = tied_ + (group + 1) * arcs_;
       extension_.push_back({node, group});
     }
-    // 2. Pairs within the list, as if none were adjacent.
     const size_t n = groups_.size();
+    // 2. Pairs within the list, as if none were adjacent.
     pairs_.assign(n * n, 0);
     for (size_t a = 0; a < n; ++a) {
       pairs_[a * n + a] = groups_[a].size * (groups_[a].size - 1) / 2;
       for (size_t b = a + 1; b < n; ++b) pairs_[a * n + b] = groups_[a].size * groups_[b].size;
     }
-    // 3. Walk the edges at the list: exclusive neighbours, and the pairs that are adjacent after all.
-    for (const auto& [node, group] : extension_) {
-      const uint32_t below = groups_[group].state;
-      uint32_t arc = 0, node_class = 0;
-      uint64_t run = 0;  // neighbours come in runs of equal arc and class: one look-up per run
-      for (const Neighbour& n : graph_.neighbours(node)) {
-        if (n.node <= root_) break;
-        const Conn& ties = conn(n.node);
-        if (ties.none()) {
-          const uint32_t its_class = graph_.class_of(n.node);
-          if (n.arc != arc || its_class != node_class) {
-            if (run) count(trie_.step(below, Conn::at(member, arc), node_class), run);
-            arc = n.arc;
-            node_class = its_class;
-            run = 0;
-          }
-          ++run;
-        } else if (n.node > node && group_of(n.node)) {
-          count_adjacent(node, group, n.node, group_of(n.node) - 1, n.arc);
+    // 3. Walk the edges at the list, one group at a time, into a histogram.
+    sort_by_group();
+    const size_t bins = tied_ + (n + 1) * arcs_;
+    if (histogram_.size() < bins) {
+      histogram_.resize(2 * bins, 0);
+      touched_.resize(histogram_.size() + 1);
+    }
+    for (uint32_t group = 0, from = 0; group < n; ++group) {
+      const uint32_t to = from + static_cast<uint32_t>(groups_[group].size);
+      const size_t used = walk({by_group_.data() + from, by_group_.data() + to});
+      from = to;
+      for (size_t i = 0; i < used; ++i) {
+        const uint32_t bin = touched_[i], times = histogram_[bin];
+        histogram_[bin] = 0;
+        if (bin < tied_) {
+          const Tag& tag = graph_.tag(bin);
+          count(trie_.step(groups_[group].state, Conn::at(member, tag.arc), tag.node_class), times);
+        } else {
+          count_adjacent(group, (bin - tied_) / arcs_, (bin - tied_) % arcs_, times);
         }
       }
-      if (run) count(trie_.step(below, Conn::at(member, arc), node_class), run);
     }
     // 4. What is left of the products are non-adjacent pairs.
-    for (size_t a = 0; a < n; ++a) {
-      for (size_t b = a; b < n; ++b) {
-        if (const int64_t left = pairs_[a * n + b]) {
-          const auto [low, high] = ordered(groups_[a], groups_[b]);
-          count(trie_.step(low.state, high.conn, high.node_class), left);
-        }
+    for (uint32_t a = 0; a < n; ++a) {
+      for (uint32_t b = a; b < n; ++b) {
+        if (const int64_t left = pairs_[a * n + b]) count_pair(a, b, 0, left);
       }
     }
-    for (const auto& [node, group] : extension_) group_of(node) = 0;
+    for (const auto& [node, group] : extension_) bin(node) = tied_;
   }
 
-  // Either of two nodes could come first; the one in the lower state does, so that fewer states are made.
-  static std::pair<const Group&, const Group&> ordered(const Group& a, const Group& b) {
-    return a.state <= b.state ? std::pair<const Group&, const Group&>(a, b) : std::pair<const Group&, const Group&>(b, a);
+  void sort_by_group() {
+    group_begin_.assign(groups_.size(), 0);
+    uint32_t begin = 0;
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      group_begin_[g] = begin;
+      begin += static_cast<uint32_t>(groups_[g].size);
+    }
+    by_group_.resize(extension_.size());
+    for (const auto& [node, group] : extension_) by_group_[group_begin_[group]++] = node;
   }
 
-  void count_adjacent(uint32_t u, uint32_t u_group, uint32_t v, uint32_t v_group, uint32_t arc) {
-    const size_t n = groups_.size();
-    --pairs_[std::min(u_group, v_group) * n + std::max(u_group, v_group)];
-    if (groups_[u_group].state > groups_[v_group].state) {
-      std::swap(u, v);
-      std::swap(u_group, v_group);
+  // Counts the neighbours of these nodes into the histogram and lists the bins in use: exclusive neighbours by
+  // tag, all others at the bin of the neighbour plus the arc.
+  size_t walk(std::span<const uint32_t> nodes) {
+    uint32_t* const histogram = histogram_.data();
+    uint32_t* const touched = touched_.data();
+    const uint32_t* const bin_of = bin_.data() - first_;
+    size_t used = 0;
+    uint32_t last = tied_, run = 0;
+    auto close_run = [&] {
+      touched[used] = last;
+      used += histogram[last] == 0;
+      histogram[last] += run;
+    };
+    for (uint32_t node : nodes) {
+      for (const Neighbour& neighbour : graph_.neighbours(node)) {
+        if (neighbour.node <= root_) break;
+        const uint32_t base = bin_of[neighbour.node];
+        const uint32_t bin = base ? base + graph_.arc(neighbour) : neighbour.tag;
+        if (bin != last) {  // around hubs runs of one bin are the rule
+          close_run();
+          last = bin;
+          run = 0;
+        }
+        ++run;
+      }
+    }
+    close_run();
+    return used;
+  }
+
+  // `place` is 0 for nodes that are no longer in the list, else a group + 1. Every adjacent pair was met twice:
+  // from the groups of both its nodes.
+  void count_adjacent(uint32_t a, uint32_t place, uint32_t arc, int64_t times) {
+    if (place <= a) return;
+    const uint32_t b = place - 1;
+    if (a == b) {
+      const uint32_t reverse = graph_.arc_class(arc).reverse;
+      if (arc > reverse) return;
+      if (arc == reverse) times /= 2;
+    }
+    if (times == 0) return;
+    pairs_[a * groups_.size() + b] -= times;
+    count_pair(a, b, arc, times);
+  }
+
+  // Two nodes of groups a and b, tied by `arc` as seen from a. Either could come first; the one in the lower
+  // state does, so that fewer states are made.
+  void count_pair(uint32_t a, uint32_t b, uint32_t arc, int64_t times) {
+    if (groups_[a].state > groups_[b].state) {
+      std::swap(a, b);
       arc = graph_.arc_class(arc).reverse;
     }
-    Conn ties = groups_[v_group].conn;
+    Conn ties = groups_[b].conn;
     ties.add(k_ - 2, arc);
-    count(trie_.step(groups_[u_group].state, ties, groups_[v_group].node_class), 1);
+    count(trie_.step(groups_[a].state, ties, groups_[b].node_class), times);
   }
 
   uint32_t find_group(uint32_t state, const Conn& ties, uint32_t node_class) {
@@ -244,12 +294,16 @@ class CensusWorker {
   const int k_;
   const std::atomic<bool>* stop_ = nullptr;
   uint32_t root_ = 0, first_ = 0;             // first_: first node of the current graph
-  std::vector<Conn> conn_;                    // [local node] ties to the members
-  std::vector<uint32_t> group_of_node_;       // [local node] its group + 1 while in the extension list
+  const uint32_t arcs_;                       // number of arc classes, and one for none
+  const uint32_t tied_;                       // bin of tied nodes outside the extension list; group g: + (g + 1) * arcs_
+  std::vector<Conn> ties_;                    // [local node] ties to the members
+  std::vector<uint32_t> bin_;                 // [local node] 0 while it has no ties
   std::vector<Link> links_;                   // extension lists of all levels, sharing tails
   std::vector<Group> groups_;
   std::vector<std::pair<uint32_t, uint32_t>> extension_;  // (node, group)
-  std::vector<int64_t> pairs_;
+  std::vector<uint32_t> by_group_, group_begin_;
+  std::vector<int64_t> pairs_;                // [group, group] upper triangle
+  std::vector<uint32_t> histogram_, touched_; // all zero between walks; bins in use
   std::vector<uint64_t> group_stamp_;
   std::vector<uint32_t> group_of_state_;
   uint64_t stamp_ = 0;

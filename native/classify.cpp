@@ -34,7 +34,7 @@ void InducedSubgraph::operator()(std::span<const uint32_t> nodes, SmallGraph& re
     const auto list = graph_.neighbours(nodes[i]);
     if (list.size() <= kHub) {
       for (const Neighbour& n : list) {
-        if (const int place = place_[n.node - begin]) connect(i, place - 1, n.arc);
+        if (const int place = place_[n.node - begin]) connect(i, place - 1, graph_.arc(n));
       }
       continue;
     }
@@ -42,7 +42,7 @@ void InducedSubgraph::operator()(std::span<const uint32_t> nodes, SmallGraph& re
       if (graph_.degree(nodes[j]) <= kHub) continue;
       const auto at = std::lower_bound(list.begin(), list.end(), nodes[j],
                                        [](const Neighbour& n, uint32_t node) { return n.node > node; });
-      if (at != list.end() && at->node == nodes[j]) connect(i, j, at->arc);
+      if (at != list.end() && at->node == nodes[j]) connect(i, j, graph_.arc(*at));
     }
   }
   for (int i = 0; i < marked; ++i) place_[nodes[i] - begin] = 0;
@@ -56,12 +56,15 @@ Classification classify(const Graph& graph, int k, std::span<const uint32_t> occ
   PatternMap memo(k);  // raw subgraph -> pattern
   std::vector<uint32_t> pattern_of_raw;
   SmallGraph raw;
+  std::array<uint32_t, kMaxSize> nodes;
   for (size_t i = 0; i < result.ids.size(); ++i) {
-    const auto nodes = occurrences.subspan(i * k, k);
-    if (*std::max_element(nodes.begin(), nodes.end()) >= graph.nodes()) {
-      throw BadInput("an occurrence names a node that the graph set does not have");
+    for (int j = 0; j < k; ++j) {
+      const uint32_t id = occurrences[i * k + j];
+      if (id >= graph.nodes()) throw BadInput("an occurrence names a node that the graph set does not have");
+      nodes[j] = graph.renumbered(id);
     }
-    induced(nodes, raw);
+    std::sort(nodes.begin(), nodes.begin() + k);  // one way to write a node set: more hits in the memo
+    induced({nodes.data(), size_t(k)}, raw);
     if (memo.size() >= kMemoEntries) {
       memo = PatternMap(k);
       pattern_of_raw.clear();

@@ -12,8 +12,8 @@ class Walker {
  public:
   Walker(const Graph& graph, int k) : graph_(graph), k_(k), seen_(graph.largest(), false) {}
 
-  // Calls visit(members) for every subgraph whose smallest node is `root`; k = size at which to stop. With
-  // `count_last`, visits the (k-1)-subgraphs with the number of ways to extend them instead.
+  // Calls visit(members, extension) for every connected subgraph of k - 1 nodes whose smallest node is `root`; each
+  // node of `extension` completes one subgraph of k nodes.
   template <class Visit>
   void from(uint32_t root, uint32_t first, Visit&& visit, const std::atomic<bool>& stop) {
     root_ = root;
@@ -108,8 +108,8 @@ void enumerate(const Graph& graph, int k, int threads, const KeepGoing& keep_goi
   walk(graph, k, threads, keep_going, [&](int, uint32_t root, auto members, auto extension) {
     for (uint32_t last : extension) {
       uint32_t* out = result.data() + row[root]++ * k;
-      std::copy(members.begin(), members.end(), out);
-      out[k - 1] = last;
+      std::transform(members.begin(), members.end(), out, [&](uint32_t node) { return graph.original(node); });
+      out[k - 1] = graph.original(last);
       std::sort(out, out + k);
     }
   });

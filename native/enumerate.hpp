@@ -12,7 +12,7 @@ namespace grade {
 // Number of connected induced k-subgraphs.
 uint64_t count_instances(const Graph& graph, int k, int threads, const KeepGoing& keep_going);
 
-// Writes all of them, each as k ascending node ids, in the order of their roots (smallest nodes).
+// Writes all of them, each as k ascending ids of the graph set, in an order that depends on the graph set alone.
 // `result` must have room for exactly count_instances() rows.
 void enumerate(const Graph& graph, int k, int threads, const KeepGoing& keep_going, std::span<uint32_t> result);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <unordered_map>
 #include <utility>
 
 namespace grade {
@@ -32,11 +34,20 @@ Graph::Graph(const GraphArrays& a) {
           "the edge arrays differ in length");
 
   node_offsets_.assign(a.node_offsets.begin(), a.node_offsets.end());
-  class_of_.resize(nodes);
-  offsets_.assign(nodes + 1, 0);
-  neighbours_.reserve(2 * edges);
-  arc_classes_.push_back({0, 0, 0});
+  auto degree_of = [&](uint32_t id) {
+    return a.out_offsets[id + 1] - a.out_offsets[id] + a.in_offsets[id + 1] - a.in_offsets[id];
+  };
+  original_.resize(nodes);
+  renumbered_.resize(nodes);
+  std::iota(original_.begin(), original_.end(), 0u);
+  for (size_t graph = 0; graph < graphs(); ++graph) {
+    largest_ = std::max(largest_, end_of(graph) - begin_of(graph));
+    std::stable_sort(original_.begin() + begin_of(graph), original_.begin() + end_of(graph),
+                     [&](uint32_t u, uint32_t v) { return degree_of(u) > degree_of(v); });
+  }
+  for (uint32_t node = 0; node < nodes; ++node) renumbered_[original_[node]] = node;
 
+  arc_classes_.push_back({0, 0, 0});
   std::map<std::pair<uint8_t, uint8_t>, uint32_t> arc_ids;
   auto arc_id = [&](uint8_t outward, uint8_t inward) {
     auto [at, fresh] = arc_ids.try_emplace({outward, inward}, static_cast<uint32_t>(arc_classes_.size()));
@@ -53,49 +64,63 @@ Graph::Graph(const GraphArrays& a) {
   };
   std::map<std::pair<uint16_t, uint8_t>, uint32_t> class_ids;
 
+  class_of_.resize(nodes);
+  offsets_.assign(nodes + 1, 0);
+  neighbours_.reserve(2 * edges);
   for (size_t graph = 0; graph < graphs(); ++graph) {
     const uint32_t begin = begin_of(graph), end = end_of(graph);
-    largest_ = std::max(largest_, end - begin);
-    for (uint32_t u = begin; u < end; ++u) {
-      // Merge the two descending sequences of targets and sources.
-      int64_t out = a.out_offsets[u + 1] - 1, in = a.in_offsets[u + 1] - 1;
-      const int64_t out_end = a.out_offsets[u], in_end = a.in_offsets[u];
+    for (uint32_t node = begin; node < end; ++node) {
+      const uint32_t id = original_[node];
+      // Merge the ascending sequences of targets and sources.
+      int64_t out = a.out_offsets[id], in = a.in_offsets[id], previous = -1;
+      const int64_t out_end = a.out_offsets[id + 1], in_end = a.in_offsets[id + 1];
       uint8_t loop = 0;
-      int64_t previous = INT64_MAX;
-      while (out >= out_end || in >= in_end) {
-        const int64_t target = out >= out_end ? int64_t{a.out_targets[out]} : -1;
-        const int64_t source = in >= in_end ? int64_t{a.in_sources[in]} : -1;
-        const int64_t v = std::max(target, source);
-        require(v >= begin && v < end, "an edge leaves its graph");
-        require(v < previous, "the edges of a node are not in ascending order, or one is there twice");
-        previous = v;
-        const uint8_t outward = target == v ? a.out_types[out--] : 0;
-        const uint8_t inward = source == v ? a.in_types[in--] : 0;
-        require((target != v || outward) && (source != v || inward), "an edge has type 0");
-        if (v == u) {
+      while (out < out_end || in < in_end) {
+        const int64_t target = out < out_end ? int64_t{a.out_targets[out]} : INT64_MAX;
+        const int64_t source = in < in_end ? int64_t{a.in_sources[in]} : INT64_MAX;
+        const int64_t other = std::min(target, source);
+        require(other >= begin && other < end, "an edge leaves its graph");
+        require(other > previous, "the edges of a node are not in ascending order, or one is there twice");
+        previous = other;
+        const uint8_t outward = target == other ? a.out_types[out++] : 0;
+        const uint8_t inward = source == other ? a.in_types[in++] : 0;
+        require((target != other || outward) && (source != other || inward), "an edge has type 0");
+        if (other == id) {
           require(outward == inward, "in-coming and out-going edges disagree");
           loop = outward;
         } else {
-          neighbours_.push_back({static_cast<uint32_t>(v), arc_id(outward, inward)});
+          neighbours_.push_back({renumbered_[other], arc_id(outward, inward)});
         }
       }
-      offsets_[u + 1] = neighbours_.size();
+      std::sort(neighbours_.begin() + static_cast<int64_t>(offsets_[node]), neighbours_.end(),
+                [](const Neighbour& x, const Neighbour& y) { return x.node > y.node; });
+      offsets_[node + 1] = neighbours_.size();
       const auto [at, fresh] =
-          class_ids.try_emplace({a.node_types[u], loop}, static_cast<uint32_t>(node_classes_.size()));
-      if (fresh) node_classes_.push_back({a.node_types[u], loop});
-      class_of_[u] = at->second;
+          class_ids.try_emplace({a.node_types[id], loop}, static_cast<uint32_t>(node_classes_.size()));
+      if (fresh) node_classes_.push_back({a.node_types[id], loop});
+      class_of_[node] = at->second;
     }
   }
 
   // Both directions must tell the same story: every neighbour lists this node with the reverse arc.
-  for (uint32_t u = 0; u < nodes; ++u) {
-    for (const Neighbour& n : neighbours(u)) {
+  for (uint32_t node = 0; node < nodes; ++node) {
+    for (const Neighbour& n : neighbours(node)) {
       const auto back = neighbours(n.node);
-      const auto at = std::lower_bound(back.begin(), back.end(), u,
-                                       [](const Neighbour& x, uint32_t node) { return x.node > node; });
-      require(at != back.end() && at->node == u && at->arc == arc_classes_[n.arc].reverse,
+      const auto at = std::lower_bound(back.begin(), back.end(), node,
+                                       [](const Neighbour& x, uint32_t wanted) { return x.node > wanted; });
+      require(at != back.end() && at->node == node && at->tag == arc_classes_[n.tag].reverse,
               "in-coming and out-going edges disagree");
     }
+  }
+
+  // The tags held bare arc classes so far, since the classes of later nodes were not known yet.
+  std::unordered_map<uint64_t, uint32_t> tag_ids;
+  for (Neighbour& n : neighbours_) {
+    const Tag tag{n.tag, class_of_[n.node]};
+    const auto [at, fresh] =
+        tag_ids.try_emplace(uint64_t{tag.arc} << 32 | tag.node_class, static_cast<uint32_t>(tags_.size()));
+    if (fresh) tags_.push_back(tag);
+    n.tag = at->second;
   }
 }
 

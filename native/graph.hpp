@@ -16,10 +16,14 @@ struct BadInput : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-// One end of an edge or of a pair of opposite edges. `arc` names the pair (type outward, type inward).
+// One end of an edge or of a pair of opposite edges. `tag` names the pair (arc class, class of the node).
 struct Neighbour {
   uint32_t node;
+  uint32_t tag;
+};
+struct Tag {
   uint32_t arc;
+  uint32_t node_class;
 };
 
 struct NodeClass {
@@ -45,6 +49,8 @@ struct GraphArrays {
   std::span<const uint8_t> in_types;
 };
 
+// The core numbers nodes in its own way: within each graph by descending degree, so that a hub is the root of the
+// subgraphs it lies in and no other root has to walk its long neighbour list. `original` leads back.
 class Graph {
  public:
   // Validates every index, since the arrays may come from a damaged file.
@@ -55,6 +61,8 @@ class Graph {
   uint32_t begin_of(size_t graph) const { return node_offsets_[graph]; }
   uint32_t end_of(size_t graph) const { return node_offsets_[graph + 1]; }
   uint32_t graph_of(uint32_t node) const;
+  uint32_t original(uint32_t node) const { return original_[node]; }  // id in the graph set
+  uint32_t renumbered(uint32_t id) const { return renumbered_[id]; }  // its inverse
   uint32_t largest() const { return largest_; }
 
   // Neighbours other than the node itself, by DESCENDING id: those above a root are a prefix.
@@ -67,17 +75,22 @@ class Graph {
   uint32_t class_of(uint32_t node) const { return class_of_[node]; }
   const NodeClass& node_class(uint32_t id) const { return node_classes_[id]; }
 
+  const Tag& tag(uint32_t id) const { return tags_[id]; }
+  size_t tags() const { return tags_.size(); }
+  uint32_t arc(const Neighbour& neighbour) const { return tags_[neighbour.tag].arc; }
+
   // Arc classes are numbered from 1, so that 0 can mean "not adjacent".
   const ArcClass& arc_class(uint32_t id) const { return arc_classes_[id]; }
   size_t arc_classes() const { return arc_classes_.size() - 1; }
 
  private:
-  std::vector<uint32_t> node_offsets_;
+  std::vector<uint32_t> node_offsets_, original_, renumbered_;
   std::vector<uint64_t> offsets_;
   std::vector<Neighbour> neighbours_;
   std::vector<uint32_t> class_of_;
   std::vector<NodeClass> node_classes_;
   std::vector<ArcClass> arc_classes_;
+  std::vector<Tag> tags_;
   uint32_t largest_ = 0;
 };
 

@@ -44,7 +44,7 @@ def count_instances(graph: Graph, k: int, threads: int, progress: Callable[[floa
 def enumerate(
     graph: Graph, k: int, count: int, threads: int, progress: Callable[[float], bool] | None
 ) -> NDArray[np.uint32]:
-    """All connected induced k-subgraphs [count, k] as ascending node ids, in the order of their roots."""
+    """All connected induced k-subgraphs [count, k] as ascending node ids, in a fixed order."""
 
 def nas_bench_101_cells() -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32]]:
     """(node counts [g], node types [nodes], edge counts [g], edges [edges, 2]) of the 423,624 unique cells."""
