@@ -1,0 +1,381 @@
+"""What all estimators with a network share: fit, choice of the number of steps, ensemble, scoring, storage.
+
+A subclass gives three things: the network, the loss of a batch of ordered graphs, and the log-likelihood of
+patterns.
+
+How many steps to train is where most accuracy is won or lost, and the likelihood of held-out *occurrences*
+does not tell (it still improves while the ranking of rare types gets worse). So whole *types* are held out,
+a share of them with all their occurrences, and the number of steps is the one at which the class likelihood
+of those unseen types is best. The final networks are trained on all types for that many steps, from several
+seeds, and their probabilities are averaged.
+"""
+
+import hashlib
+import json
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from grade.errors import InputError
+from grade.estimators import orbit
+from grade.estimators.base import Samples, as_samples, read_model, write_model
+from grade.estimators.encoding import Graphs, GraphSpace, pattern_keys
+from grade.estimators.frequency import Counts
+from grade.estimators.training import MetricsFile, Report, Trained, pick_device, train
+from grade.files import whole_file
+from grade.graphs import PatternTable, SubgraphSample
+from grade.settings import EstimatorSettings
+
+FLOOR = math.log(1e-9)  # weight of the uniform distribution that keeps every score finite
+FEWEST_TYPES = 10  # with fewer types, holding some out says nothing
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Patterns of one size, ready to be scored."""
+
+    graphs: Graphs  # [n]
+    before: Tensor  # [n, K, K] the order family's precedence
+    order_counts: Tensor  # [n] number of orders in the family
+    keys: Tensor  # [n] counter keys
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def take(self, index: Tensor) -> "Candidates":
+        return Candidates(
+            self.graphs.take(index), self.before[index], self.order_counts[index], self.keys[index]
+        )
+
+    @staticmethod
+    def join(parts: "Sequence[Candidates]") -> "Candidates":
+        return Candidates(
+            Graphs(
+                *(torch.cat([getattr(p.graphs, name) for p in parts]) for name in ("nodes", "edges", "sizes"))
+            ),
+            *(torch.cat([getattr(p, name) for p in parts]) for name in ("before", "order_counts", "keys")),
+        )
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """The types of the samples on the device, and how likely each is to be drawn into a batch."""
+
+    candidates: Candidates
+    automorphisms: Tensor  # [n]
+    cumulative: Tensor  # [n] cumulated probabilities
+
+    def draw(self, batch: int) -> Graphs:
+        """A batch of graphs, each in an order drawn from the family.
+
+        One graph from each of ``batch`` equal strata of the distribution: unbiased, with less noise than
+        independent draws, of a fixed shape, and for batches as large as the sample the same as a pass over
+        it.
+        """
+        device = self.cumulative.device
+        strata = (
+            torch.arange(batch, device=device) + torch.rand(batch, device=device, dtype=torch.float64)
+        ) / batch
+        row = torch.searchsorted(self.cumulative, strata).clamp(max=len(self.cumulative) - 1)
+        uniforms = torch.rand(batch, self.candidates.graphs.capacity, device=device, dtype=torch.float64)
+        order, _ = orbit.draw_orders(self.candidates.before[row], uniforms)
+        return self.candidates.graphs.take(row).reorder(order)
+
+
+class NetworkEstimator(ABC):
+    """An estimator whose distribution is a neural network's."""
+
+    def __init__(self) -> None:
+        self.settings = EstimatorSettings()
+        self.evaluations = 0
+        self.fitted: dict[str, Any] = {}
+        self.networks: list[nn.Module] = []
+
+    # What a model defines.
+
+    @abstractmethod
+    def build(self) -> nn.Module:
+        """A new network with random weights for ``self.space`` and ``self.settings``."""
+
+    @abstractmethod
+    def loss(self, network: nn.Module, graphs: Graphs) -> Tensor:
+        """Training loss of ordered graphs, a scalar."""
+
+    @abstractmethod
+    def log_likelihood(
+        self, network: nn.Module, candidates: Candidates, settings: EstimatorSettings
+    ) -> Tensor:
+        """[n] float64 log-likelihood of each pattern, without the division by |Aut| (see
+        `grade.estimators.orbit`).
+        """
+
+    def prepare(self, data: TrainingData) -> None:
+        """Learn what the model needs to know of the data besides the network (marginals, say)."""
+        return
+
+    def extra(self) -> dict[str, Tensor]:
+        """What `prepare` learned, to be stored with the model."""
+        return {}
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """Take back what `extra` gave."""
+        return
+
+    def validation_settings(self) -> EstimatorSettings:
+        """Cheaper scoring for the held-out types."""
+        return replace(self.settings, order_draws=min(self.settings.order_draws, 4))
+
+    # Fitting.
+
+    def fit(
+        self,
+        sample: Samples,
+        settings: EstimatorSettings,
+        *,
+        folder: Path | None = None,
+        report: Report | None = None,
+    ) -> None:
+        started = time.monotonic()
+        samples = as_samples(sample)
+        self.settings = settings
+        self.space = GraphSpace.of(samples)
+        self.device = pick_device(settings.device)
+        self.counts = Counts({s.size: s.patterns for s in samples}, {s.size: normalised(s) for s in samples})
+        phases = Phases(folder, settings, samples, report)
+        weights = [normalised(s) / len(s) for s in samples]
+        everything = self.training_data(samples, weights)
+        self.prepare(everything)
+
+        steps, trials = fixed_steps(settings, sum(len(s) for s in samples)), []
+        if not steps and sum(len(s.patterns) for s in samples) < FEWEST_TYPES:
+            steps = min(300, settings.maximum_steps)
+        if not steps:
+            trials = [self.trial(fold, samples, weights, phases) for fold in range(settings.folds)]
+            steps, _ = best_common_step(trials)
+        self.networks = [
+            self.train(f"member-{i}", everything, steps, None, settings.seed + i, phases).network
+            for i in range(settings.members)
+        ]
+        self.fitted = {
+            "steps": steps,
+            "parameters": sum(p.numel() for p in self.networks[0].parameters()),
+            "seconds": time.monotonic() - started,
+            "held_out": [trial.history for trial in trials],
+        }
+
+    def trial(
+        self, fold: int, samples: list[SubgraphSample], weights: list[NDArray[np.float64]], phases: "Phases"
+    ) -> Trained:
+        """Train without a share of the types and follow their class likelihood."""
+        generator = np.random.default_rng([self.settings.seed, 1])
+        share, kept, held = self.settings.held_out, [], []
+        for sample in samples:
+            place = (generator.permutation(len(sample.patterns)) + 0.5) / len(sample.patterns)
+            held.append((place >= fold * share) & (place < (fold + 1) * share))
+            kept.append(~held[-1])
+        data = self.training_data(samples, [w * keep for w, keep in zip(weights, kept, strict=True)])
+        tables = [s.patterns.take(np.flatnonzero(h)) for s, h in zip(samples, held, strict=True) if h.any()]
+        validation = [self.candidates(table) for table in tables]
+        aut = np.concatenate([np.log(table.automorphisms) for table in tables])
+        settings = self.validation_settings()
+
+        def held_out_loss(network: nn.Module) -> float:
+            values = torch.cat([self.log_likelihood(network, part, settings) for part in validation])
+            return -float((values.cpu() - torch.from_numpy(aut)).mean())
+
+        limit = self.settings.maximum_steps
+        return self.train(
+            f"trial-{fold}", data, limit, held_out_loss, self.settings.seed + 1000 + fold, phases
+        )
+
+    def train(
+        self, phase: str, data: TrainingData, steps: int, validate: Any, seed: int, phases: "Phases"
+    ) -> Trained:
+        done = phases.load(phase, self.build)
+        if done is None:
+            done = train(
+                self.build,
+                lambda network, batch: self.loss(network, data.draw(batch)),
+                self.settings,
+                steps=steps,
+                seed=seed,
+                device=self.device,
+                validate=validate,
+                checkpoint=phases.checkpoint(phase),
+                report=phases.report(phase),
+            )
+            phases.save(phase, done)
+        done.network.to(self.device).eval().requires_grad_(False)
+        return done
+
+    def training_data(
+        self, samples: list[SubgraphSample], weights: list[NDArray[np.float64]]
+    ) -> TrainingData:
+        """The types with a positive weight; each size gets the same share of the batches."""
+        rows = [np.flatnonzero(w > 0) for w in weights]
+        tables = [s.patterns.take(r) for s, r in zip(samples, rows, strict=True)]
+        parts = [w[r] / w[r].sum() / len(samples) for w, r in zip(weights, rows, strict=True) if len(r)]
+        cumulative = np.cumsum(np.concatenate(parts))
+        return TrainingData(
+            Candidates.join([self.candidates(table) for table in tables if len(table)]),
+            torch.from_numpy(np.concatenate([table.automorphisms for table in tables])).to(self.device),
+            torch.from_numpy(cumulative / cumulative[-1]).to(self.device),
+        )
+
+    def candidates(self, patterns: PatternTable) -> Candidates:
+        graphs = self.space.encode(patterns)[0].to(self.device)
+        return Candidates(
+            graphs,
+            orbit.precedence(graphs.edges, graphs.sizes, self.settings.orders),
+            torch.from_numpy(orbit.count_orders(patterns, self.settings.orders)).to(self.device),
+            pattern_keys(patterns).to(self.device),
+        )
+
+    # Scoring.
+
+    def log_probability(self, patterns: PatternTable) -> NDArray[np.float64]:
+        """[n] log-probability of each class.
+
+        The mean of the networks' probabilities, with the sample's counts where the settings give them
+        weight, mixed with 1e-9 of the uniform distribution over all typed digraphs: what the model cannot
+        describe (a cycle or a self-loop where the sample had none) has that part only.
+        """
+        _, inside = self.space.encode(patterns)
+        self.evaluations = 0
+        values = np.full((len(self.networks), len(patterns)), -np.inf)
+        if inside.any():
+            table = patterns.take(np.flatnonzero(inside))
+            candidates = self.candidates(table)
+            for values_of_member, network in zip(values, self.networks, strict=True):
+                values_of_member[inside] = (
+                    self.log_likelihood(network, candidates, self.settings).cpu().numpy()
+                )
+        if self.settings.orbit:
+            values -= np.log(patterns.automorphisms)
+        result: NDArray[np.float64] = np.logaddexp.reduce(values, axis=0) - math.log(len(values))
+        if self.settings.counts > 0:
+            counts, total = self.counts.of(patterns)
+            with np.errstate(divide="ignore"):
+                result = np.logaddexp(result, np.log(self.settings.counts * counts / total))
+            result -= math.log1p(self.settings.counts)
+        return np.logaddexp(result, FLOOR + self.space.log_uniform(patterns))
+
+    # Storage.
+
+    def save(self, folder: Path) -> None:
+        tensors = {name: tensor.cpu().numpy() for name, tensor in self.extra().items()}
+        for i, network in enumerate(self.networks):
+            tensors |= {f"network.{i}.{name}": t.cpu().numpy() for name, t in network.state_dict().items()}
+        description = {
+            "settings": asdict(self.settings),
+            "space": self.space.to_json(),
+            "fitted": self.fitted,
+        }
+        write_model(folder, description, tensors | self.counts.to_tensors())
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        description, arrays = read_model(folder)
+        model = cls()
+        model.settings = EstimatorSettings(**description["settings"])
+        model.space = GraphSpace.from_json(description["space"])
+        model.fitted = description["fitted"]
+        model.device = pick_device("auto")
+        model.counts = Counts.from_tensors(arrays)
+        tensors = {name: torch.from_numpy(array).to(model.device) for name, array in arrays.items()}
+        model.restore(tensors)
+        for i in range(model.settings.members):
+            network = model.build().to(model.device).eval().requires_grad_(False)
+            prefix = f"network.{i}."
+            network.load_state_dict(
+                {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+            )
+            model.networks.append(network)
+        return model
+
+
+def normalised(sample: SubgraphSample) -> NDArray[np.float64]:
+    """[patterns] weights of the types that add up to the number of occurrences."""
+    weights = sample.weighted_counts
+    result: NDArray[np.float64] = weights * (len(sample) / weights.sum())
+    return result
+
+
+def fixed_steps(settings: EstimatorSettings, occurrences: int) -> int:
+    """The number of steps that the settings ask for; 0 if held-out types are to decide."""
+    if settings.epochs > 0:
+        return max(1, math.ceil(settings.epochs * occurrences / settings.batch))
+    return settings.steps
+
+
+def best_common_step(trials: Sequence[Trained]) -> tuple[int, float]:
+    """The step with the lowest mean loss over all trials, among the steps that all trials reached."""
+    tables = [dict(trial.history) for trial in trials]
+    common = set.intersection(*(set(table) for table in tables))
+    means = {step: sum(table[step] for table in tables) / len(tables) for step in common}
+    step = min(means, key=lambda s: (means[s], s))
+    return step, means[step]
+
+
+class Phases:
+    """The trainings of one fit in its folder: finished ones are kept, the running one has a checkpoint."""
+
+    def __init__(
+        self,
+        folder: Path | None,
+        settings: EstimatorSettings,
+        samples: list[SubgraphSample],
+        report: Report | None,
+    ) -> None:
+        self.folder, self.then = folder, report
+        if folder is None:
+            return
+        digest = hashlib.sha256(json.dumps(asdict(settings)).encode())
+        for sample in samples:
+            digest.update(sample.patterns.keys.tobytes() + sample.weighted_counts.tobytes())
+        folder.mkdir(exist_ok=True)
+        mark = folder / "fit.txt"
+        if mark.exists() and mark.read_text() != digest.hexdigest():
+            raise InputError(
+                f"{folder} belongs to another fit (other sample or settings); remove it to start afresh."
+            )
+        mark.write_text(digest.hexdigest())
+
+    def checkpoint(self, phase: str) -> Path | None:
+        return None if self.folder is None else self.folder / f"{phase}.checkpoint.safetensors"
+
+    def report(self, phase: str) -> Report | None:
+        if self.folder is not None:
+            return MetricsFile(self.folder / "metrics.jsonl", phase, self.then)
+        then = self.then
+        return None if then is None else lambda values: then({"phase": phase, **values})
+
+    def save(self, phase: str, trained: Trained) -> None:
+        checkpoint = self.checkpoint(phase)
+        if checkpoint is None:
+            return
+        state = {"step": trained.step, "value": trained.value, "history": trained.history}
+        with whole_file(checkpoint.with_name(f"{phase}.safetensors")) as temporary:
+            tensors = {name: t.cpu().contiguous() for name, t in trained.network.state_dict().items()}
+            save_file(tensors, temporary)
+        with whole_file(checkpoint.with_name(f"{phase}.json")) as temporary:
+            temporary.write_text(json.dumps(state))
+        checkpoint.unlink(missing_ok=True)
+
+    def load(self, phase: str, build: Any) -> Trained | None:
+        if self.folder is None or not (self.folder / f"{phase}.json").exists():
+            return None
+        state = json.loads((self.folder / f"{phase}.json").read_text())
+        network: nn.Module = build()
+        network.load_state_dict(load_file(self.folder / f"{phase}.safetensors"))
+        return Trained(network, state["step"], state["value"], [(s, v) for s, v in state["history"]])

@@ -1,0 +1,412 @@
+"""One training loop for all networks.
+
+AdamW on batches that are drawn on the device, gradient clipping, a learning rate that warms up and then
+stays (or falls by a cosine), and an average of the weights whose horizon is a fixed share of the steps
+taken so far, so that at every step the average is what a training of that length would have ended with.
+That is what makes the stopping rule simple: the averaged network is validated at growing intervals, the
+best is kept, and a later training on all data for the same number of steps goes through the same states.
+
+Small networks are bound by the launch of kernels, not by arithmetic: on a GPU the whole step (batch, noise,
+forward, backward, clipping, update, averaging) is captured once as a CUDA graph and replayed.
+
+Started by torchrun, every process trains on its own batches and the gradients are averaged.
+"""
+
+import copy
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from grade.errors import InputError
+from grade.files import whole_file
+from grade.settings import EstimatorSettings
+
+Report = Callable[[dict[str, Any]], None]
+"""Receives one dictionary per logged step: phase, step, steps, loss, seconds, eta ..."""
+
+CHECKPOINT_SECONDS = 60.0
+LOG_EVERY = 100
+FIRST_VALIDATION, VALIDATION_GROWTH = 40, 1.15
+PATIENCE = 1.8  # give up when the best state lies this factor of steps back
+
+
+@dataclass
+class Trained:
+    """The result of a training: the averaged network at the best step, and how it went."""
+
+    network: nn.Module
+    step: int
+    value: float  # the validation's figure at that step; the last mean loss without a validation
+    history: list[tuple[int, float]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class World:
+    """The processes of a torchrun; a single one otherwise."""
+
+    rank: int = 0
+    size: int = 1
+
+    @classmethod
+    def join(cls, device: torch.device) -> "World":
+        size = int(os.environ.get("WORLD_SIZE", "1"))
+        if size == 1:
+            return cls()
+        if not torch.distributed.is_initialized():
+            torch.distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
+        return cls(torch.distributed.get_rank(), size)
+
+    def average_gradients(self, parameters: list[Tensor]) -> None:
+        """One all-reduce of all gradients end to end."""
+        if self.size == 1:
+            return
+        gradients = [p.grad for p in parameters if p.grad is not None]
+        flat = torch.cat([g.flatten() for g in gradients])
+        torch.distributed.all_reduce(flat)
+        begin = 0
+        for gradient in gradients:
+            gradient.copy_(flat[begin : begin + gradient.numel()].view_as(gradient) / self.size)
+            begin += gradient.numel()
+
+
+def pick_device(name: str) -> torch.device:
+    """The device that the settings name; ``auto`` takes the GPU where there is one (torchrun: one per
+    process).
+    """
+    if name == "auto":
+        name = f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(
+            f"The device {name!r} cannot be used ({str(error).splitlines()[0]}); give cpu or cuda."
+        ) from error
+    return device
+
+
+def train(
+    build: Callable[[], nn.Module],
+    loss: Callable[[nn.Module, int], Tensor],
+    settings: EstimatorSettings,
+    *,
+    steps: int,
+    seed: int,
+    device: torch.device,
+    validate: Callable[[nn.Module], float] | None = None,
+    checkpoint: Path | None = None,
+    report: Report | None = None,
+) -> Trained:
+    """Train the network that ``build`` makes for at most ``steps`` steps.
+
+    Parameters ---------- loss : the loss of a network on a batch of so many graphs that it draws itself, on
+    the device, from torch's default
+        generator; no other source of randomness is used, so that a resumed training repeats an
+        uninterrupted one
+    validate : a figure for the averaged network, lower being better; with it, training stops when the
+    figure has not
+        improved for long, and the network at the best step is returned
+    checkpoint : a file that is written now and then, read when it exists, and removed by the caller
+    """
+    world = World.join(device)
+    with seeded(seed, device):
+        run = Run(build(), settings, device, world, steps)
+        if checkpoint is not None and checkpoint.exists():
+            run.load(checkpoint)
+        elif world.size > 1:
+            torch.manual_seed(seed * 65_537 + world.rank)
+        advance = run.stepper(loss)
+        started, first, saved = time.monotonic(), run.step, time.monotonic()
+        next_validation = validation_after(run.step)
+        while run.step < steps and not run.stalled:
+            advance()
+            if validate is not None and (run.step >= next_validation or run.step == steps):
+                run.note(validate(run.average))
+                next_validation = validation_after(run.step)
+            if run.step % LOG_EVERY == 0 or run.step == steps:
+                mean = run.mean_loss()
+                seconds = time.monotonic() - started
+                if report is not None and world.rank == 0:
+                    eta = seconds / (run.step - first) * (steps - run.step)
+                    best = {"best_step": run.best_step, "best": run.best} if run.history else {}
+                    report(
+                        {
+                            "step": run.step,
+                            "steps": steps,
+                            "loss": mean,
+                            "seconds": seconds,
+                            "eta": eta,
+                            **best,
+                        }
+                    )
+            if checkpoint is not None and world.rank == 0 and time.monotonic() - saved >= CHECKPOINT_SECONDS:
+                run.save(checkpoint)
+                saved = time.monotonic()
+    return run.result()
+
+
+def validation_after(step: int) -> int:
+    """The next step at which to validate: later and later, so that the cost stays a constant share."""
+    return max(FIRST_VALIDATION, math.ceil(step * VALIDATION_GROWTH))
+
+
+@contextmanager
+def seeded(seed: int, device: torch.device) -> Iterator[None]:
+    """Torch's default generators seeded inside, and as they were before afterwards."""
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield
+
+
+class Run:
+    """The state of a training between two steps."""
+
+    def __init__(
+        self, network: nn.Module, settings: EstimatorSettings, device: torch.device, world: World, steps: int
+    ) -> None:
+        self.network = network.to(device).train()
+        self.average = copy.deepcopy(self.network).eval()
+        self.settings, self.device, self.world, self.steps = settings, device, world, steps
+        self.parameters: list[Tensor] = list(self.network.parameters())
+        self.averages = [p.detach() for p in self.average.parameters()]
+        self.step = 0
+        self.loss_sum = torch.zeros((), device=device)
+        self.loss_count = 0
+        self.last_mean = math.nan
+        self.best, self.best_step = math.inf, 0
+        self.best_state: dict[str, Tensor] = {}
+        self.history: list[tuple[int, float]] = []
+        # On a GPU these change between replays of the captured step, so they have to be tensors.
+        self.rate = torch.zeros((), device=device)
+        self.share = torch.zeros((), device=device)
+        cuda = device.type == "cuda"
+        self.optimizer = torch.optim.AdamW(
+            self.parameters,
+            lr=self.rate if cuda else 0.0,
+            weight_decay=settings.weight_decay,
+            amsgrad=settings.amsgrad,
+            betas=(0.9, settings.second_moment),
+            capturable=cuda,
+            foreach=True,
+        )
+
+    def stepper(self, loss: Callable[[nn.Module, int], Tensor]) -> Callable[[], None]:
+        """A function that takes one step: eager, or the replay of a CUDA graph after a few eager ones."""
+        batch = max(1, self.settings.batch // self.world.size)
+
+        def compute() -> None:
+            with torch.autocast(
+                self.device.type, torch.bfloat16, enabled=self.settings.bfloat16, cache_enabled=False
+            ):
+                value = loss(self.network, batch)
+            value.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+            self.world.average_gradients(self.parameters)
+            nn.utils.clip_grad_norm_(self.parameters, self.settings.clip)
+            self.optimizer.step()
+            with torch.no_grad():
+                self.loss_sum += value.detach()
+                moves = [p - a for p, a in zip(self.parameters, self.averages, strict=True)]
+                torch._foreach_mul_(moves, self.share)
+                torch._foreach_add_(self.averages, moves)
+
+        def schedule() -> None:
+            self.step += 1
+            self.loss_count += 1
+            rate, share = (
+                learning_rate(self.settings, self.step, self.steps),
+                average_share(self.settings, self.step),
+            )
+            self.share.fill_(share)
+            if self.device.type == "cuda":
+                self.rate.fill_(rate)
+            else:
+                for group in self.optimizer.param_groups:
+                    group["lr"] = rate
+
+        def eager() -> None:
+            schedule()
+            self.optimizer.zero_grad(set_to_none=True)
+            compute()
+
+        if self.device.type != "cuda" or not self.settings.capture or self.world.size > 1:
+            return eager
+        return captured(eager, compute, schedule, lambda: self.optimizer.zero_grad(set_to_none=True))
+
+    def note(self, value: float) -> None:
+        """Record the averaged network's validation, and keep the network if it is the best."""
+        self.history.append((self.step, value))
+        if math.isfinite(value) and value < self.best:
+            self.best, self.best_step = value, self.step
+            self.best_state = {name: tensor.clone() for name, tensor in self.average.state_dict().items()}
+
+    @property
+    def stalled(self) -> bool:
+        return self.best_step > 0 and self.step > PATIENCE * max(self.best_step, 2 * FIRST_VALIDATION)
+
+    def mean_loss(self) -> float:
+        """Mean loss since the last call; refuses to go on from a loss that is not a number."""
+        mean = float(self.loss_sum) / max(self.loss_count, 1)
+        if not math.isfinite(mean):
+            raise InputError(
+                f"The training loss is {mean} at step {self.step}; lower learning_rate (now"
+                f" {self.settings.learning_rate:g}) or clip."
+            )
+        self.loss_sum.zero_()
+        self.loss_count, self.last_mean = 0, mean
+        return mean
+
+    def result(self) -> Trained:
+        if self.best_state:
+            self.average.load_state_dict(self.best_state)
+            return Trained(self.average, self.best_step, self.best, self.history)
+        return Trained(self.average, self.step, self.last_mean, self.history)
+
+    def save(self, path: Path) -> None:
+        """Everything that the rest of the training depends on, as one safetensors file."""
+        tensors = {f"network.{name}": t for name, t in self.network.state_dict().items()}
+        tensors |= {f"average.{name}": t for name, t in self.average.state_dict().items()}
+        tensors |= {f"best.{name}": t for name, t in self.best_state.items()}
+        for i, parameter in enumerate(self.parameters):
+            tensors |= {
+                f"optimizer.{i}.{k}": torch.as_tensor(v) for k, v in self.optimizer.state[parameter].items()
+            }
+        tensors["loss_sum"] = self.loss_sum
+        tensors["generator.cpu"] = torch.get_rng_state()
+        if self.device.type == "cuda":
+            tensors["generator.cuda"] = torch.cuda.get_rng_state(self.device)
+        state = {"step": self.step, "best": self.best, "best_step": self.best_step, "history": self.history}
+        state |= {"loss_count": self.loss_count, "last_mean": self.last_mean}
+        with whole_file(path) as temporary:
+            copies = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
+            save_file(copies, temporary, {"state": json.dumps(state)})
+
+    def load(self, path: Path) -> None:
+        """Go on where `save` left off."""
+        try:
+            with safe_open(path, "pt", device="cpu") as file:
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+                state = json.loads(file.metadata()["state"])
+            self.network.load_state_dict(part(tensors, "network."))
+            self.average.load_state_dict(part(tensors, "average."))
+        except (SafetensorError, RuntimeError, KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"{path} is not a checkpoint of this training; remove it to start afresh."
+            ) from error
+        self.best_state = {name: t.to(self.device) for name, t in part(tensors, "best.").items()}
+        for i, parameter in enumerate(self.parameters):
+            # AdamW keeps its step counter on the CPU unless the step is captured.
+            self.optimizer.state[parameter] = {
+                key: value if key == "step" and self.device.type == "cpu" else value.to(self.device)
+                for key, value in part(tensors, f"optimizer.{i}.").items()
+            }
+        self.loss_sum.copy_(tensors["loss_sum"])
+        self.step, self.best, self.best_step = state["step"], state["best"], state["best_step"]
+        self.history = [(step, value) for step, value in state["history"]]
+        self.loss_count, self.last_mean = state["loss_count"], state["last_mean"]
+        torch.set_rng_state(tensors["generator.cpu"])
+        if "generator.cuda" in tensors and self.device.type == "cuda":
+            torch.cuda.set_rng_state(tensors["generator.cuda"], self.device)
+
+
+def part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The entries under a prefix, without it."""
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+def captured(
+    eager: Callable[[], None],
+    compute: Callable[[], None],
+    schedule: Callable[[], None],
+    clear: Callable[[], None],
+) -> Callable[[], None]:
+    """Take three eager steps on a side stream, as capture needs warm allocators, then capture and replay.
+
+    A step that cannot be captured (an operation that waits for the device) goes on eagerly.
+    """
+    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    graph: list[torch.cuda.CUDAGraph | None] = []
+    taken = 0
+
+    def advance() -> None:
+        nonlocal taken
+        taken += 1
+        if taken <= 3:
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):
+                eager()
+            torch.cuda.current_stream().wait_stream(stream)
+            return
+        if not graph:
+            clear()
+            try:
+                recording = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(recording):
+                    compute()
+                graph.append(recording)
+            except RuntimeError:
+                torch.cuda.synchronize()
+                graph.append(None)
+        if graph[0] is None:
+            eager()
+        else:
+            schedule()
+            graph[0].replay()
+
+    return advance
+
+
+def learning_rate(settings: EstimatorSettings, step: int, steps: int) -> float:
+    """Linear warm-up, then constant or a cosine down to zero over the planned steps."""
+    warm = min(1.0, step / max(settings.warmup, 1))
+    if settings.schedule == "constant":
+        return settings.learning_rate * warm
+    if settings.schedule == "cosine":
+        return settings.learning_rate * warm * 0.5 * (1 + math.cos(math.pi * min(1.0, step / steps)))
+    raise InputError(f"There is no learning-rate schedule {settings.schedule!r}; known are constant, cosine.")
+
+
+def average_share(settings: EstimatorSettings, step: int) -> float:
+    """The new weights' share in the average: horizon = ``average`` * step, whatever the number of steps.
+
+    A fixed decay would keep the random initial weights in the average of a short training.
+
+    >>> settings = EstimatorSettings(average=0.1)
+    >>> average_share(settings, 1), round(average_share(settings, 1000), 3)
+    (1.0, 0.01)
+    """
+    return min(1.0, 1.0 / (settings.average * step)) if settings.average > 0 else 1.0
+
+
+class MetricsFile:
+    """A report that appends JSON lines to a file and passes on what it receives; TensorBoard too, if
+    installed.
+    """
+
+    def __init__(self, path: Path, phase: str, then: Report | None = None) -> None:
+        self.path, self.phase, self.then = path, phase, then
+        try:
+            from torch.utils.tensorboard.writer import SummaryWriter
+
+            self.board: Any = SummaryWriter(str(path.parent / "tensorboard" / phase))
+        except ImportError:
+            self.board = None
+
+    def __call__(self, values: dict[str, Any]) -> None:
+        values = {"phase": self.phase, **values}
+        with self.path.open("a") as file:
+            file.write(json.dumps(values) + "\n")
+        if self.board is not None:
+            self.board.add_scalar("loss", values["loss"], values["step"])
+        if self.then is not None:
+            self.then(values)
