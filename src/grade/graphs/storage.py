@@ -179,13 +179,12 @@ def map_array(folder: Path, name: str, dtype: np.dtype[Any], length: int | None)
     """A memory-mapped read-only array of this type and (where it is known) length."""
     path = folder / f"{name}.npy"
     try:
-        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+        mapped = np.lib.format.open_memmap(path, mode="r")  # never a pickle, unlike what np.load might find
     except FileNotFoundError:
         raise damaged(folder, f"{path.name} is missing") from None
-    except (OSError, ValueError, EOFError, SyntaxError, MemoryError, OverflowError):
-        # numpy's reasons: a header that cannot be parsed, a file that ends before the array does.
+    except Exception:  # numpy has no class of its own for a header or a length that is wrong
         raise damaged(folder, f"{path.name} cannot be read or ends too early") from None
-    if not isinstance(mapped, np.memmap) or mapped.dtype != dtype or mapped.ndim != 1:
+    if mapped.dtype != dtype or mapped.ndim != 1:
         raise damaged(folder, f"{path.name} is not a list of {dtype}")
     if length is not None and len(mapped) != length:
         raise damaged(folder, f"{path.name} has {len(mapped)} entries instead of {length}")

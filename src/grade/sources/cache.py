@@ -36,9 +36,11 @@ def cached(key: str, build: Callable[[], GraphSet]) -> GraphSet:
         return build()
     entry = folder / f"{key}-format-{VERSION}"
     try:
-        return load_graph_set(entry)
+        kept = load_graph_set(entry)
+        _ = kept.core  # checks every index; whoever uses the set needs it anyway
+        return kept
     except InputError:
-        pass
+        pass  # not there yet, or damaged
     graphs = build()
     try:
         folder.mkdir(parents=True, exist_ok=True)
