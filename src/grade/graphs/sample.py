@@ -1,14 +1,29 @@
 """SubgraphSample: occurrences that a sampler drew, what patterns they are, and how they were drawn."""
 
 import json
+import os
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grade.errors import InputError
+from grade.files import whole_folder, writable_target
 from grade.graphs.patterns import PatternTable
+
+FORMAT = "grade-sample"
+VERSION = 1
+DESCRIPTION = "sample.json"
+DTYPES: dict[str, np.dtype[Any]] = {
+    "occurrences": np.dtype(np.uint32),
+    "weights": np.dtype(np.float64),
+    "pattern_ids": np.dtype(np.int32),
+    "node_types": np.dtype(np.uint16),
+    "edges": np.dtype(np.uint8),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +55,141 @@ class SubgraphSample:
     @cached_property
     def weighted_counts(self) -> NDArray[np.float64]:
         """[patterns] sum of the weights of each pattern's occurrences."""
-        return np.bincount(self.pattern_ids, self.weights, minlength=len(self.patterns))
+        return np.bincount(self.pattern_ids, self.weights, len(self.patterns)).astype(np.float64, copy=False)
 
     def __repr__(self) -> str:
         how = json.dumps(self.drawn.get("method", "?"))
-        return f"SubgraphSample({len(self):,} occurrences of {len(self.patterns):,} patterns, k={self.size}, by {how})"
+        what = f"{len(self):,} occurrences of {len(self.patterns):,} patterns"
+        return f"SubgraphSample({what}, k={self.size}, by {how})"
+
+
+def save_sample(sample: SubgraphSample, folder: str | os.PathLike[str]) -> None:
+    """Write a sample to a folder, whole or not at all: arrays as .npy, all else in ``sample.json``.
+
+    A folder that exists is replaced only when it is empty or a sample itself.
+
+    >>> import tempfile
+    >>> table = PatternTable.canonical([[0, 1]], [[[0, 1], [0, 0]]], ["input", "conv"], ["none", "edge"])
+    >>> sample = SubgraphSample(np.array([[0, 1]], np.uint32), np.ones(1), np.zeros(1, np.int32), table,
+    ...                         {"method": "nrs"})
+    >>> folder = Path(tempfile.mkdtemp()) / "sample"
+    >>> save_sample(sample, folder)
+    >>> load_sample(folder)
+    SubgraphSample(1 occurrences of 1 patterns, k=2, by "nrs")
+    """
+    check_sample_target(folder)
+    description = {
+        "format": FORMAT,
+        "version": VERSION,
+        "k": sample.size,
+        "occurrences": len(sample),
+        "patterns": len(sample.patterns),
+        "node_vocabulary": list(sample.patterns.node_vocabulary),
+        "edge_vocabulary": list(sample.patterns.edge_vocabulary),
+        "drawn": sample.drawn,
+    }
+    arrays: dict[str, NDArray[Any]] = {
+        "occurrences": sample.occurrences,
+        "weights": sample.weights,
+        "pattern_ids": sample.pattern_ids,
+        "node_types": sample.patterns.node_types,
+        "edges": sample.patterns.edges,
+    }
+    with whole_folder(folder) as temporary:
+        for name, array in arrays.items():
+            np.save(temporary / f"{name}.npy", array.astype(DTYPES[name], copy=False), allow_pickle=False)
+        (temporary / DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
+
+
+def load_sample(folder: str | os.PathLike[str]) -> SubgraphSample:
+    """Read a sample that `save_sample` wrote; a damaged or foreign folder is refused."""
+    place = Path(folder)
+    description = read_description(place)
+    try:
+        k, rows, types = (int(description[name]) for name in ("k", "occurrences", "patterns"))
+        vocabularies = [tuple(map(str, description[f"{kind}_vocabulary"])) for kind in ("node", "edge")]
+        drawn = dict(description["drawn"])
+    except (KeyError, TypeError, ValueError):
+        raise damaged(place, f"{DESCRIPTION} is incomplete") from None
+    shapes = {
+        "occurrences": (rows, k),
+        "weights": (rows,),
+        "pattern_ids": (rows,),
+        "node_types": (types, k),
+        "edges": (types, k, k),
+    }
+    arrays = {name: read_array(place, name, shape) for name, shape in shapes.items()}
+    try:
+        table = PatternTable.canonical(arrays["node_types"], arrays["edges"], *vocabularies)
+    except InputError:
+        raise damaged(place, "its patterns are out of range") from None
+    whole = (
+        np.array_equal(table.node_types, arrays["node_types"])
+        and np.array_equal(table.edges, arrays["edges"])
+        and len(np.unique(table.keys)) == types
+    )
+    if not whole:
+        raise damaged(place, "its patterns are not distinct canonical forms")
+    ids, weights = arrays["pattern_ids"], arrays["weights"]
+    if rows and not (ids.min() >= 0 and ids.max() < types):
+        raise damaged(place, "an occurrence is of no pattern")
+    if not (np.isfinite(weights).all() and (weights > 0).all()):
+        raise damaged(place, "a weight is not a positive number")
+    return SubgraphSample(arrays["occurrences"], weights, ids, table, drawn)
+
+
+def check_sample_target(folder: str | os.PathLike[str]) -> None:
+    """Refuse a place where a sample cannot be saved; worth calling before a long draw."""
+    place = writable_target(folder)
+    if not os.path.lexists(place) or (place.is_dir() and not any(place.iterdir())):
+        return
+    try:
+        description = json.loads((place / DESCRIPTION).read_text(encoding="utf-8"))
+        known = isinstance(description, dict) and description.get("format") == FORMAT
+    except (OSError, ValueError):
+        known = False
+    if not known:
+        raise InputError(f"{folder} exists and is not a sample, so it is not replaced; choose another name.")
+
+
+def damaged(folder: Path, what: str) -> InputError:
+    return InputError(f"The sample {folder} is damaged ({what}); draw it again with 'grade sample'.")
+
+
+def read_description(folder: Path) -> dict[str, Any]:
+    try:
+        description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(
+            f"{folder} is not a sample, for it has no {DESCRIPTION}; make one with 'grade sample'."
+        ) from None
+    except OSError as error:
+        raise InputError(
+            f"The sample {folder} cannot be read ({error.strerror}); check its permissions."
+        ) from error
+    except ValueError:
+        raise damaged(folder, f"{DESCRIPTION} is not JSON") from None
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise InputError(
+            f"{folder} is not a sample, for its {DESCRIPTION} is of another format; make one with"
+            " 'grade sample'."
+        )
+    if description.get("version") != VERSION:
+        raise InputError(
+            f"The sample {folder} has format version {description.get('version')}, and this GraDE reads"
+            f" version {VERSION}; draw it again with 'grade sample'."
+        )
+    return description
+
+
+def read_array(folder: Path, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    path = folder / f"{name}.npy"
+    try:
+        array = np.load(path, allow_pickle=False)
+    except FileNotFoundError:
+        raise damaged(folder, f"{path.name} is missing") from None
+    except Exception:  # numpy has no class of its own for a header or a length that is wrong
+        raise damaged(folder, f"{path.name} cannot be read or ends too early") from None
+    if not isinstance(array, np.ndarray) or array.dtype != DTYPES[name] or array.shape != shape:
+        raise damaged(folder, f"{path.name} is not a {DTYPES[name]} array of shape {list(shape)}")
+    return array
