@@ -1,14 +1,13 @@
-"""Small graph sets for tests: strategies, comparison, and a census that is slow and obviously right."""
+"""Small graph sets for tests, and how to compare them."""
 
-import itertools
-from collections import Counter
 from typing import Any
 
-import networkx
 import numpy as np
 from hypothesis import strategies as st
 
-from grade import GraphSet, PatternTable
+from grade import GraphSet
+from grade.sampling.census import Census
+from tests.reference import nauty_key
 
 ARRAYS = (
     "node_offsets",
@@ -20,7 +19,6 @@ ARRAYS = (
     "in_sources",
     "in_types",
 )
-Key = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
 
 
 @st.composite
@@ -65,50 +63,11 @@ def assert_equal(one: GraphSet, other: GraphSet) -> None:
         assert list(one.node_names) == list(other.node_names)
 
 
-def smallest_key(types: tuple[int, ...], edges: tuple[tuple[int, ...], ...]) -> Key:
-    """The smallest (types, edges) over all orders of the nodes: a canonical form that needs no cleverness."""
-    return min(
-        (tuple(types[i] for i in order), tuple(tuple(edges[i][j] for j in order) for i in order))
-        for order in itertools.permutations(range(len(types)))
-    )
-
-
-def brute_force_census(graphs: GraphSet, k: int) -> Counter[Key]:
-    """Counts of all connected induced subgraphs of k nodes: every k-subset of every graph is looked at."""
-    counts: Counter[Key] = Counter()
-    known: dict[Key, Key] = {}
-    for graph in range(len(graphs)):
-        begin, end = graphs.node_offsets[graph], graphs.node_offsets[graph + 1]
-        types = graphs.node_types[begin:end].tolist()
-        matrix = np.zeros((len(types), len(types)), int)
-        arcs = graphs.edge_list(graph)
-        matrix[arcs[:, 0], arcs[:, 1]] = graphs.edge_types_of(graph)
-        neighbours = networkx.Graph()
-        neighbours.add_nodes_from(range(len(types)))
-        neighbours.add_edges_from(arcs.tolist())
-        adjacent = [set(neighbours.adj[node]) for node in range(len(types))]
-        rows = matrix.tolist()
-        for nodes in itertools.combinations(range(len(types)), k):
-            if not connected(nodes, adjacent):
-                continue
-            raw = (tuple(types[i] for i in nodes), tuple(tuple(rows[i][j] for j in nodes) for i in nodes))
-            if raw not in known:
-                known[raw] = smallest_key(*raw)
-            counts[known[raw]] += 1
+def counted(census: Census) -> dict[Any, int]:
+    """Counts by pynauty key, to compare with `tests.reference.brute_force_census`."""
+    counts = {
+        nauty_key(np.array(pattern.node_types), np.array(pattern.edges)): count
+        for pattern, count in zip(census.patterns, census.counts.tolist(), strict=True)
+    }
+    assert len(counts) == census.types, "two patterns of the census are isomorphic"
     return counts
-
-
-def connected(nodes: tuple[int, ...], adjacent: list[set[int]]) -> bool:
-    reached, frontier, rest = {nodes[0]}, [nodes[0]], set(nodes)
-    while frontier:
-        new = (adjacent[frontier.pop()] & rest) - reached
-        reached |= new
-        frontier += new
-    return len(reached) == len(nodes)
-
-
-def counted(patterns: PatternTable, counts: np.ndarray) -> dict[Key, int]:
-    """Counts of a census by `smallest_key`, to compare with the brute-force one."""
-    keys = [smallest_key(pattern.node_types, pattern.edges) for pattern in patterns]
-    assert len(set(keys)) == len(keys), "two patterns of the census are isomorphic"
-    return dict(zip(keys, counts.tolist(), strict=True))

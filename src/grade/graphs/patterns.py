@@ -140,7 +140,7 @@ class PatternTable:
     def keys(self) -> NDArray[np.void]:
         """[n] exact binary keys (types, then edges), comparable with ``==``, `numpy.unique` and `numpy.isin`."""
         rows = np.concatenate(
-            [self.node_types.astype(">u2").view(np.uint8), self.edges.reshape(len(self), -1)], axis=1
+            [self.node_types.astype(">u2").view(np.uint8), self.edges.reshape(len(self), self.size**2)], axis=1
         )
         return np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1]))).ravel()
 

@@ -186,13 +186,14 @@ def describe(census: Census) -> str:
 
 
 def write_npz(census: Census, path: Path) -> None:
-    np.savez_compressed(
-        path,
-        description=np.array(describe(census)),
-        node_types=census.patterns.node_types,
-        edges=census.patterns.edges,
-        counts=census.counts,
-    )
+    with path.open("wb") as file:  # given a name, numpy would add .npz to one that ends in .NPZ
+        np.savez_compressed(
+            file,
+            description=np.array(describe(census)),
+            node_types=census.patterns.node_types,
+            edges=census.patterns.edges,
+            counts=census.counts,
+        )
 
 
 Content = tuple[dict[str, Any], NDArray[Any], NDArray[Any], NDArray[Any]]  # description, types, edges, counts

@@ -27,11 +27,10 @@ def read_npz(path: str | os.PathLike[str], origin: str | None = None) -> GraphSe
     """Read and validate a set; ``origin`` is the name for messages and reports, the path when left out."""
     place = Path(path)
     try:
-        with np.load(place, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise InputError(
-                    f"{place} is a single array; a graph set needs an .npz with {', '.join(REQUIRED)}."
-                )
+        loaded = np.load(place, allow_pickle=False)
+        if not isinstance(loaded, np.lib.npyio.NpzFile):
+            raise InputError(f"{place} is a single array; a graph set is an .npz with {', '.join(REQUIRED)}.")
+        with loaded as archive:
             missing = [name for name in REQUIRED if name not in archive.files]
             if missing:
                 raise InputError(f"{place} is not a graph set: it lacks {', '.join(missing)}.")
