@@ -45,7 +45,7 @@ app.add_typer(graphs_app, name="graphs")
 def main() -> None:
     """Run the command line; bad input gives one sentence and exit code 2, Ctrl-C exit code 130."""
     try:
-        code = app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
+        code = app(sys.argv[1:] or ["--help"], prog_name="grade", standalone_mode=False) or 0
         sys.stdout.flush()
     except InputError as error:
         code = report(2, str(error))
@@ -54,7 +54,7 @@ def main() -> None:
     except BrokenPipeError:
         # The reader has gone (`grade ... | head`). Python would complain once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 141
+        code = 1
     except Exception as error:
         # A usage error of typer: its class has moved between versions, its two attributes have not.
         if not hasattr(error, "format_message"):
@@ -78,11 +78,14 @@ def command(group: typer.Typer, *examples: str) -> Callable[[Callable[..., None]
     def register(function: Callable[..., None]) -> Callable[..., None]:
         hints = typing.get_type_hints(function)
         objects = {name: hints[name] for name in inspect.signature(function).parameters}
-        owners = {
-            field.name: (name, field)
-            for name, settings in objects.items()
-            for field in dataclasses.fields(settings)
-        }
+        owners: dict[str, tuple[str, dataclasses.Field[Any]]] = {}
+        for name, settings in objects.items():
+            for field in dataclasses.fields(settings):
+                if field.name in owners:
+                    raise TypeError(
+                        f"two settings objects of {function.__name__} have a field {field.name!r}"
+                    )
+                owners[field.name] = (name, field)
 
         @functools.wraps(function)
         def run(**values: Any) -> None:
