@@ -1,0 +1,143 @@
+"""What the three diffusion estimators share: the network, the training loss, and the path likelihood."""
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from grade.errors import InputError
+from grade.estimators.backbone import GraphTransformer
+from grade.estimators.encoding import Graphs
+from grade.estimators.likelihood import Process, mean_over_rounds, path_log_likelihood
+from grade.estimators.network import Candidates, NetworkEstimator, TrainingData
+from grade.settings import EstimatorSettings
+
+SMOOTHING = 1e-3  # share of the uniform distribution in the marginals, so that no type has a prior of zero
+KERNELS = ("bridge", "paper")
+
+
+class Diffusion(NetworkEstimator):
+    """A diffusion model over graphs as an estimator; subclasses say which process."""
+
+    @abstractmethod
+    def make_process(self) -> Process:
+        """The noise for ``self.space``, with ``self.node_marginal`` and ``self.edge_marginal`` known."""
+
+    def training_times(self, uniforms: Tensor) -> Tensor:
+        """Times [n] in (0, 1] to train at, from uniform numbers."""
+        return uniforms.clamp(min=1e-3)
+
+    def build(self) -> nn.Module:
+        return GraphTransformer(
+            node_states=self.space.node_states,
+            edge_types=self.space.edge_types,
+            capacity=self.space.capacity,
+            layers=self.settings.layers,
+            width=self.settings.width,
+            edge_width=self.settings.edge_width,
+            heads=self.settings.heads,
+            dropout=self.settings.dropout,
+        )
+
+    def prepare(self, data: TrainingData) -> None:
+        """The marginal distributions of node states and of edge types over the slots."""
+        if self.settings.kernel not in KERNELS:
+            raise InputError(f"There is no kernel {self.settings.kernel!r}; known are {', '.join(KERNELS)}.")
+        graphs = data.candidates.graphs
+        shares = data.cumulative.diff(prepend=torch.zeros_like(data.cumulative[:1]))  # [n]
+        upper = self.space.upper(self.settings.orders)
+
+        def marginal(values: Tensor, places: Tensor, states: int) -> Tensor:
+            """Distribution of the values over so many places [n]; state 0 has what the others leave."""
+            counts = functional.one_hot(values.flatten(1), states).sum(1)  # [n, states]
+            total = shares @ counts.double()
+            total[0] = shares @ places.double() - total[1:].sum()
+            return ((1 - SMOOTHING) * total / total.sum() + SMOOTHING / states).float()
+
+        slots = graphs.slot_mask(upper).flatten(1).sum(1)
+        self.node_marginal = marginal(graphs.nodes, graphs.sizes, self.space.node_states)
+        self.edge_marginal = marginal(graphs.edges, slots, self.space.edge_types)
+        self.process = self.make_process()
+
+    def extra(self) -> dict[str, Tensor]:
+        return {"marginal.node": self.node_marginal, "marginal.edge": self.edge_marginal}
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        self.node_marginal, self.edge_marginal = tensors["marginal.node"], tensors["marginal.edge"]
+        self.process = self.make_process()
+
+    def loss(self, network: nn.Module, graphs: Graphs) -> Tensor:
+        """Cross-entropy of the clean graph given a noisy one: sum over nodes + lambda * sum over edge
+        slots.
+        """
+        device, n = graphs.nodes.device, len(graphs)
+        # Times spread evenly; the golden ratio keeps them independent of the order of the batch.
+        times = self.training_times(
+            (torch.arange(n, device=device) * 0.6180339887 + torch.rand(1, device=device)) % 1
+        )
+        node_mask, slots = graphs.node_mask, graphs.slot_mask(self.space.upper(self.settings.orders))
+        kept_nodes = torch.as_tensor(self.process.node.keep(times))[:, None]
+        kept_edges = torch.as_tensor(self.process.edge.keep(times))[:, None, None]
+        nodes = self.process.node.jump(
+            graphs.nodes, kept_nodes, torch.rand(graphs.nodes.shape, device=device)
+        )
+        edges = self.process.edge.jump(
+            graphs.edges, kept_edges, torch.rand(graphs.edges.shape, device=device)
+        )
+        node_logits, edge_logits, _ = network(nodes * node_mask, edges * slots, graphs.sizes, times)
+        node_loss = functional.cross_entropy(
+            node_logits.flatten(0, 1), graphs.nodes.flatten(), reduction="none"
+        )
+        edge_loss = functional.cross_entropy(
+            edge_logits.flatten(0, 2), graphs.edges.flatten(), reduction="none"
+        )
+        node_sum = (node_loss * node_mask.flatten()).sum()
+        edge_sum = (edge_loss * slots.flatten()).sum()
+        if self.settings.mean_loss:
+            return node_sum / node_mask.sum() + self.settings.edge_loss * edge_sum / slots.sum()
+        return (node_sum + self.settings.edge_loss * edge_sum) / n
+
+    def validation_settings(self) -> EstimatorSettings:
+        return replace(self.settings, rounds=4, path_steps=10, kernel="bridge")
+
+    @torch.no_grad()
+    def log_likelihood(
+        self, network: nn.Module, candidates: Candidates, settings: EstimatorSettings
+    ) -> Tensor:
+        upper = self.space.upper(settings.orders)
+        forward: Any = network
+        if settings.compile and self.device.type == "cuda":
+            forward = torch.compile(network)
+
+        def denoise(graphs: Graphs, t: float) -> tuple[Tensor, Tensor]:
+            self.evaluations += len(graphs)
+            times = torch.full((len(graphs),), t, device=graphs.nodes.device)
+            with torch.autocast(graphs.nodes.device.type, torch.bfloat16, enabled=settings.bfloat16):
+                node_logits, edge_logits, _ = forward(graphs.nodes, graphs.edges, graphs.sizes, times)
+            return node_logits.softmax(-1), edge_logits.softmax(-1)
+
+        return mean_over_rounds(
+            lambda graphs, uniforms: path_log_likelihood(
+                denoise,
+                self.process,
+                graphs,
+                upper=upper,
+                steps=settings.path_steps,
+                kernel=settings.kernel,
+                uniforms=uniforms,
+            ),
+            candidates,
+            settings,
+            self.rows_at_once(),
+        )
+
+    def rows_at_once(self) -> int:
+        """Rows of a scoring batch: a dozen tensors of [K, K, width] live at a time."""
+        floats = self.space.capacity**2 * self.settings.width
+        if self.device.type == "cpu":
+            return max(16, (1 << 22) // floats)
+        free, _ = torch.cuda.mem_get_info(self.device)
+        return max(16, min(1 << 16, int(free * self.settings.memory) // (floats * 4 * 12)))

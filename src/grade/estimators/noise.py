@@ -1,0 +1,104 @@
+"""Noise on one component (a node's type or an edge's type): the forward process of all three diffusion
+models.
+
+All have the form
+
+    q(z_t | z_0) = A(t) [z_t = z_0] + (1 - A(t)) pi(z_t),        t from 0 (data) to 1 (noise),
+
+with A falling from 1 and a prior pi over the states. They differ in A and pi only, so everything here is in
+closed form: what the paper writes as matrix exponentials (theorem 1) and as products of transition matrices
+(appendix D) are two coefficients. Components are independent given the graph they start from; their time is
+common.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+TINY = (
+    1e-30  # a kernel that gives a transition probability zero is floored here, so that no score is infinite
+)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The noise of one kind of component.
+
+    >>> noise = Noise(lambda t: 1 - t, torch.tensor([0.25, 0.75], dtype=torch.float64))
+    >>> noise.marginal(torch.tensor([0]), 0.5)
+    tensor([[0.6250, 0.3750]], dtype=torch.float64)
+    """
+
+    keep: Callable[[float | Tensor], float | Tensor]  # A(t)
+    prior: Tensor  # [S] pi
+
+    @property
+    def states(self) -> int:
+        return len(self.prior)
+
+    def one_hot(self, z: Tensor) -> Tensor:
+        return functional.one_hot(z, self.states).to(self.prior.dtype)
+
+    def marginal(self, start: Tensor, t: float) -> Tensor:
+        """[..., S] q(z_t | z_0 = start)."""
+        kept = self.keep(t)
+        return kept * self.one_hot(start) + (1 - kept) * self.prior
+
+    def transition(self, z: Tensor, s: float, t: float) -> Tensor:
+        """[..., S] q(z_t | z_s = z) for s < t."""
+        kept = self.keep(t) / self.keep(s)
+        return kept * self.one_hot(z) + (1 - kept) * self.prior
+
+    def jump(self, z: Tensor, kept: float | Tensor, uniforms: Tensor) -> Tensor:
+        """Keep each component with probability ``kept``, else draw it from the prior; one number in [0, 1)
+        each.
+
+        The number decides both: below ``kept`` nothing happens, and above it what is left is uniform again.
+        So a component that starts elsewhere jumps at the same time to the same state when it gets the same
+        numbers.
+        """
+        kept = torch.as_tensor(kept, dtype=uniforms.dtype, device=uniforms.device)
+        level = ((uniforms - kept) / (1 - kept).clamp(min=1e-12)).clamp(0, 1)
+        drawn = torch.searchsorted(self.prior.to(uniforms.dtype).cumsum(0), level.contiguous(), right=True)
+        return torch.where(uniforms < kept, z, drawn.clamp(max=self.states - 1))
+
+    def log_forward(self, z_t: Tensor, z_s: Tensor, s: float, t: float) -> Tensor:
+        """log q(z_t | z_s), elementwise."""
+        kept = float(self.keep(t)) / float(self.keep(s))
+        return (kept * (z_t == z_s) + (1 - kept) * self.prior[z_t]).log()
+
+    def reversed_marginal(self, posterior: Tensor, z_t: Tensor, kept: float, t: float) -> Tensor:
+        """[..., S] sum over z_0 of p(z_0 | G_t) q(z | z_0) / q(z_t | z_0), where q(z | z_0) keeps with
+        ``kept``.
+
+        With weights w(z_0) = p(z_0 | G_t) / q(z_t | z_0) this is kept * w(z) + (1 - kept) * pi(z) * sum of w.
+        """
+        kept_t = float(self.keep(t))
+        likelihood = kept_t * self.one_hot(z_t) + (1 - kept_t) * self.prior[z_t][..., None]
+        weights = posterior / likelihood
+        return kept * weights + (1 - kept) * self.prior * weights.sum(-1, keepdim=True)
+
+    def bridge(self, posterior: Tensor, z_t: Tensor, s: float, t: float) -> Tensor:
+        """[..., S] p(z_s | G_t) = sum over z_0 of q(z_s | z_0, z_t) p(z_0 | G_t), exact for every step size.
+
+        With a posterior [..., S] in place of the true one this is the reverse transition of DiGress
+        (appendix D) in O(S), and the limit of DisCo's and DeFoG's small-step kernels for their noise.
+        """
+        kept = float(self.keep(t)) / float(self.keep(s))
+        forward = (
+            kept * self.one_hot(z_t) + (1 - kept) * self.prior[z_t][..., None]
+        )  # q(z_t | z_s), a function of z_s
+        return forward * self.reversed_marginal(posterior, z_t, float(self.keep(s)), t)
+
+    def log_ratio(self, reverse: Tensor, z_s: Tensor, z_t: Tensor, s: float, t: float) -> Tensor:
+        """log p(z_s | G_t) - log q(z_t | z_s), elementwise: one factor of equation 3's product."""
+        chosen = reverse.gather(-1, z_s[..., None])[..., 0]
+        return chosen.clamp(min=TINY).log() - self.log_forward(z_t, z_s, s, t)
+
+
+def uniform_prior(states: int, like: Tensor) -> Tensor:
+    """[states] the uniform distribution."""
+    return torch.full((states,), 1 / states, dtype=like.dtype, device=like.device)
