@@ -120,7 +120,7 @@ def collect_occurrences(
 
     >>> graphs = GraphSet.from_edges(node_counts=[3], node_types=[0, 0, 0], edge_counts=[2],
     ...                              edges=[[0, 1], [1, 2]], node_vocabulary=["conv"])
-    >>> collect_occurrences(graphs, k=2).tolist()
+    >>> sorted(collect_occurrences(graphs, k=2).tolist())
     [[0, 1], [1, 2]]
     """
     check_size(graphs, k)
