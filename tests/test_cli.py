@@ -171,7 +171,7 @@ def test_bad_input_gives_one_sentence_and_exit_code_2(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_place_that_cannot_be_written_is_found_before_the_work(
+def test_what_would_fail_at_the_end_is_found_before_the_work(
     run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def work(*arguments: Any) -> None:
@@ -179,6 +179,7 @@ def test_a_place_that_cannot_be_written_is_found_before_the_work(
 
     monkeypatch.setattr(cli, "load", work)
     assert run("census", "zoo", "-k", "4", "--out", "a.csv").code == 2
+    assert run("census", "zoo", "-k", "4", "--top", "-1").code == 2
     assert run("graphs", "build", "zoo", "missing/out").code == 2
 
 

@@ -52,8 +52,7 @@ class Census:
 
     def top(self, n: int) -> list[tuple[Pattern, int]]:
         """The n most frequent patterns with their counts; ties in the order of the patterns."""
-        if n < 0:
-            raise InputError(f"The number of patterns to show is {n}; give 0 or more.")
+        check_top(n)
         order = np.argsort(~self.counts, kind="stable")[:n]  # descending: ~ turns unsigned numbers round
         return [(self.patterns[i], int(self.counts[i])) for i in order.tolist()]
 
@@ -151,6 +150,12 @@ def check_size(graphs: GraphSet, k: int) -> None:
             f"The subgraph size k is {k}, but the largest graph of {graphs.origin} has {graphs.largest}"
             " nodes; give a smaller k."
         )
+
+
+def check_top(n: int) -> None:
+    """Refuse a number of patterns that cannot be shown; worth calling before a long census."""
+    if n < 0:
+        raise InputError(f"The number of patterns to show is {n}; give 0 or more.")
 
 
 def check_target(path: str | os.PathLike[str]) -> str:
