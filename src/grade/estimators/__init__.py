@@ -1,6 +1,6 @@
 """Estimators: models that learn the distribution of patterns from a sample."""
 
-from grade.estimators import autoregressive, defog, digress, disco, frequency
+from grade.estimators import autoregressive, defog, digress, disco, frequency, graphvae
 from grade.estimators.base import Estimator, estimators, fit, load_estimator
 
 __all__ = [
@@ -12,5 +12,6 @@ __all__ = [
     "estimators",
     "fit",
     "frequency",
+    "graphvae",
     "load_estimator",
 ]

@@ -17,7 +17,7 @@ from torch.nn import functional
 from grade.estimators import orbit
 from grade.estimators.base import estimators
 from grade.estimators.encoding import Graphs, GraphSpace
-from grade.estimators.network import Candidates, NetworkEstimator
+from grade.estimators.network import Candidates, NetworkEstimator, rows_that_fit
 from grade.settings import EstimatorSettings
 
 NODE, FORWARD, BACK = 0, 1, 2
@@ -173,11 +173,6 @@ class Autoregressive(NetworkEstimator):
         return torch.cat(result)
 
     def rows_at_once(self) -> int:
-        """Rows of a scoring batch: a few activations of [T, 4 width] floats live at a time."""
+        # A few tensors of [T, 4 width] live at a time.
         tokens = len(sequence(self.space.capacity, self.space.upper(self.settings.orders)))
-        if self.device.type == "cpu":
-            return max(64, 400_000 // (tokens * max(1, self.settings.width // 64)))
-        free, _ = torch.cuda.mem_get_info(self.device)
-        return max(
-            64, min(1 << 16, int(free * self.settings.memory) // (tokens * self.settings.width * 4 * 24))
-        )
+        return rows_that_fit(self.device, 24 * tokens * self.settings.width, self.settings.memory)

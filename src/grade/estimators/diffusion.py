@@ -12,7 +12,7 @@ from grade.errors import InputError
 from grade.estimators.backbone import GraphTransformer
 from grade.estimators.encoding import Graphs
 from grade.estimators.likelihood import Process, mean_over_rounds, path_log_likelihood
-from grade.estimators.network import Candidates, NetworkEstimator, TrainingData
+from grade.estimators.network import Candidates, NetworkEstimator, TrainingData, rows_that_fit
 from grade.settings import EstimatorSettings
 
 SMOOTHING = 1e-3  # share of the uniform distribution in the marginals, so that no type has a prior of zero
@@ -135,9 +135,7 @@ class Diffusion(NetworkEstimator):
         )
 
     def rows_at_once(self) -> int:
-        """Rows of a scoring batch: a dozen tensors of [K, K, width] live at a time."""
-        floats = self.space.capacity**2 * self.settings.width
-        if self.device.type == "cpu":
-            return max(16, (1 << 22) // floats)
-        free, _ = torch.cuda.mem_get_info(self.device)
-        return max(16, min(1 << 16, int(free * self.settings.memory) // (floats * 4 * 12)))
+        # A dozen tensors of [K, K, width] live at a time.
+        return rows_that_fit(
+            self.device, 12 * self.space.capacity**2 * self.settings.width, self.settings.memory
+        )

@@ -304,6 +304,17 @@ class NetworkEstimator(ABC):
         return model
 
 
+def rows_that_fit(device: torch.device, floats: int, share: float) -> int:
+    """How many rows to evaluate at once when each needs so many numbers of memory.
+
+    On a GPU what a share of the free memory holds; on a CPU what stays in the cache, which is faster than more.
+    """
+    if device.type == "cpu":
+        return max(16, (1 << 25) // floats)
+    free, _ = torch.cuda.mem_get_info(device)
+    return max(16, min(1 << 16, int(free * share) // (4 * floats)))
+
+
 def normalised(sample: SubgraphSample) -> NDArray[np.float64]:
     """[patterns] weights of the types that add up to the number of occurrences."""
     weights = sample.weighted_counts
