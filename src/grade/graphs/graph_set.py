@@ -82,7 +82,9 @@ class GraphSet:
         edge_count = integers(edge_counts, "edge_counts", origin)
         types = integers(node_types, "node_types", origin)
         arcs = integers(edges, "edges", origin).reshape(-1, 2)
-        kinds = np.ones(len(arcs), np.int64) if edge_types is None else integers(edge_types, "edge_types", origin)
+        kinds = (
+            np.ones(len(arcs), np.int64) if edge_types is None else integers(edge_types, "edge_types", origin)
+        )
         names = StringTable.from_strings(
             graph_names if graph_names is not None else (f"graph-{i}" for i in range(len(node_count)))
         )
@@ -99,17 +101,22 @@ class GraphSet:
         if (node_count < 0).any() or (edge_count < 0).any():
             raise refuse("a node count or edge count is negative; counts start at 0.")
         if node_count.sum() > MAX_NODES:
-            raise refuse(f"{node_count.sum()} nodes are more than the {MAX_NODES} that a set can hold; split it.")
+            raise refuse(
+                f"{node_count.sum()} nodes are more than the {MAX_NODES} that a set can hold; split it."
+            )
         if len(types) != node_count.sum():
             raise refuse(f"the graphs have {node_count.sum()} nodes but {len(types)} node types were given.")
         if len(arcs) != edge_count.sum() or len(kinds) != len(arcs):
             raise refuse(
-                f"the graphs have {edge_count.sum()} edges but {len(arcs)} edges and {len(kinds)} edge types were given."
+                f"the graphs have {edge_count.sum()} edges but {len(arcs)} edges and {len(kinds)} edge types were"
+                " given."
             )
         if labels is not None and len(labels) != len(types):
             raise refuse(f"the graphs have {len(types)} nodes but {len(labels)} node names were given.")
         if len(node_vocabulary) > MAX_NODE_TYPES:
-            raise refuse(f"{len(node_vocabulary)} node types are more than the {MAX_NODE_TYPES} that a set can hold.")
+            raise refuse(
+                f"{len(node_vocabulary)} node types are more than the {MAX_NODE_TYPES} that a set can hold."
+            )
         if not 1 <= len(edge_vocabulary) <= MAX_EDGE_TYPES + 1:
             raise refuse(
                 f"the edge vocabulary has {len(edge_vocabulary)} entries; it needs the name of the absent edge and at"
@@ -132,7 +139,7 @@ class GraphSet:
                 f"{first(bad, graph_of_node)} has a node of type {types[bad][0]}, but the vocabulary has"
                 f" {len(node_vocabulary)} node types."
             )
-        bad = ((arcs < 0) | (arcs >= node_count[graph_of_edge][:, None])).any(axis=1)
+        bad = np.any((arcs < 0) | (arcs >= node_count[graph_of_edge][:, None]), axis=1)
         if bad.any():
             graph = graph_of_edge[int(np.argmax(bad))]
             raise refuse(
@@ -302,7 +309,9 @@ def integers(values: ArrayLike, what: str, origin: str) -> NDArray[np.int64]:
         return array.astype(np.int64)
     if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.floor(array)).all():
         array = array.astype(np.int64)
-    if array.dtype.kind not in "iub" or (array.dtype.kind == "u" and int(array.max()) > np.iinfo(np.int64).max):
+    if array.dtype.kind not in "iub" or (
+        array.dtype.kind == "u" and int(array.max()) > np.iinfo(np.int64).max
+    ):
         raise InputError(f"{origin}: {what} must be whole numbers, not {array.dtype}.")
     return array.astype(np.int64)
 

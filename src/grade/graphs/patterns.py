@@ -62,7 +62,9 @@ class Pattern:
     @property
     def type_names(self) -> tuple[str, ...]:
         """Names of the node types; their numbers where the vocabulary is unknown."""
-        return tuple(self.node_vocabulary[t] if t < len(self.node_vocabulary) else str(t) for t in self.node_types)
+        return tuple(
+            self.node_vocabulary[t] if t < len(self.node_vocabulary) else str(t) for t in self.node_types
+        )
 
     def __str__(self) -> str:
         return describe(self)
@@ -94,7 +96,9 @@ class PatternTable:
         """Bring typed digraphs [n, k], [n, k, k] to canonical order. Rows keep their places (and may repeat)."""
         types, matrix = as_arrays(node_types, edges)
         canonical_types, canonical_edges, _, automorphisms = _core.canonical_forms(types, matrix)
-        return cls(canonical_types, canonical_edges, automorphisms, tuple(node_vocabulary), tuple(edge_vocabulary))
+        return cls(
+            canonical_types, canonical_edges, automorphisms, tuple(node_vocabulary), tuple(edge_vocabulary)
+        )
 
     @classmethod
     def from_keys(
@@ -133,14 +137,19 @@ class PatternTable:
         """The rows at these indices, in this order."""
         rows = np.asarray(indices)
         return PatternTable(
-            self.node_types[rows], self.edges[rows], self.automorphisms[rows], self.node_vocabulary, self.edge_vocabulary
+            self.node_types[rows],
+            self.edges[rows],
+            self.automorphisms[rows],
+            self.node_vocabulary,
+            self.edge_vocabulary,
         )
 
     @cached_property
     def keys(self) -> NDArray[np.void]:
         """[n] exact binary keys (types, then edges), comparable with ``==``, `numpy.unique` and `numpy.isin`."""
         rows = np.concatenate(
-            [self.node_types.astype(">u2").view(np.uint8), self.edges.reshape(len(self), self.size**2)], axis=1
+            [self.node_types.astype(">u2").view(np.uint8), self.edges.reshape(len(self), self.size**2)],
+            axis=1,
         )
         return np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1]))).ravel()
 
@@ -200,7 +209,9 @@ def parse_key(key: str) -> tuple[list[int], list[list[int]]]:
         ends, _, kind = arc.partition(":")
         i, j = (int(end) for end in ends.split(">"))
         if max(i, j) >= len(types) or int(kind or 1) > 255:
-            raise InputError(f"The edge {arc!r} of the pattern {key[:80]!r} has a node or a type out of range.")
+            raise InputError(
+                f"The edge {arc!r} of the pattern {key[:80]!r} has a node or a type out of range."
+            )
         matrix[i][j] = int(kind or 1)
     return types, matrix
 
@@ -215,29 +226,32 @@ def describe(pattern: Pattern) -> str:
     'in -> conv#1 -> conv#2; in -> conv#2'
     """
     names = list(pattern.type_names)
-    successors: dict[int, list[tuple[int, int]]] = {}
+    successors: dict[int, list[tuple[int, int]]] = {i: [] for i in range(pattern.size)}
     for i, j, t in pattern.edge_list:
-        successors.setdefault(i, []).append((j, t))
+        successors[i].append((j, t))
     indegree = [sum(1 for row in pattern.edges if row[j]) for j in range(pattern.size)]
+    height = [0] * pattern.size  # longest way on from a node; cut off at k rounds where there is a cycle
+    for _ in range(pattern.size):
+        height = [
+            max([height[j] + 1 for j, _ in successors[i] if j != i], default=0) for i in range(pattern.size)
+        ]
+    for options in successors.values():
+        options.sort(key=lambda option: (-height[option[0]], option))
 
     seen: dict[int, int] = {}  # nodes in the order in which the text meets them
-    chains: list[list[tuple[int, int]]] = []  # (edge type before, node)
-    starts = sorted(range(pattern.size), key=lambda node: (indegree[node] > 0, node))
+    chains: list[list[tuple[int, int]]] = []  # (type of the edge before it, node)
+    sources_first = sorted(range(pattern.size), key=lambda node: (indegree[node] > 0, -height[node], node))
     while any(successors.values()):
-        # Go on from a node already met, so that the text stays connected; otherwise from a source.
-        start = next((n for n in [*(n for n in seen if indegree[n] == 0), *starts, *seen] if successors.get(n)), None)
-        assert start is not None
+        start = next(node for node in [*seen, *sources_first] if successors[node])
         chain = [(0, start)]
         seen.setdefault(start, len(seen))
-        while successors.get(chain[-1][1]):
-            # The longest-leading new node first keeps chains long.
-            options = successors[chain[-1][1]]
-            choice = next((o for o in options if o[0] not in seen), options[0])
+        while options := successors[chain[-1][1]]:
+            choice = next((option for option in options if option[0] not in seen), options[0])
             options.remove(choice)
             chain.append((choice[1], choice[0]))
             if choice[0] in seen:
                 break
-            seen.setdefault(choice[0], len(seen))
+            seen[choice[0]] = len(seen)
         chains.append(chain)
     for node in range(pattern.size):
         seen.setdefault(node, len(seen))
