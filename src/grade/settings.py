@@ -150,3 +150,47 @@ class EstimatorSettings:
     edge_loss: float = setting("Weight of the edges in the loss.", 1.0)
     mean_loss: bool = setting("Average the loss over nodes and over edges rather than sum it.", False)
     memory: float = setting("Largest share of the free memory that a scoring batch may take.", 0.4)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitSettings:
+    """Fitting an estimator to samples."""
+
+    samples: list[Path] = argument(
+        "A sample, or samples of several sizes for one model of all.", metavar="SAMPLE..."
+    )
+    out: Path = option("The folder to write the model to.", "--out", metavar="MODEL")
+    estimator: str = option(
+        "autoregressive, disco, digress, defog, graphvae or frequency.",
+        "--estimator",
+        default="autoregressive",
+        metavar="NAME",
+    )
+    preset: str = option("default, fast or paper.", "--preset", default="default", metavar="NAME")
+    seed: int = option("Seed of everything random.", "--seed", default=0, metavar="N")
+    device: str = option("cpu, cuda, cuda:1 ..., or auto.", "--device", default="auto", metavar="DEVICE")
+    changes: list[str] | None = option(
+        "Change a setting of the preset; may be given several times.",
+        "--set",
+        default=None,
+        metavar="NAME=VALUE",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreSettings:
+    """Scoring patterns with a model."""
+
+    model: Path = argument("A model that 'grade fit' made.", metavar="MODEL")
+    patterns: Path = argument(
+        "A census (.npz, .parquet), a sample, or a text file of pattern keys.", metavar="PATTERNS"
+    )
+    out: Path = option("The file to write: .csv or .npz.", "--out", metavar="FILE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateSettings:
+    """Comparing a model's scores with exact counts."""
+
+    model: Path = argument("A model that 'grade fit' made.", metavar="MODEL")
+    census: Path = argument("A census (.npz, .parquet) that 'grade census --out' made.", metavar="CENSUS")

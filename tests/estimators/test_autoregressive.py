@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import spearmanr
-from tests.estimators.spaces import all_classes, all_matrices, census_201, sample_of, uniform_sample
 
 from grade.estimators import fit
 from grade.estimators.autoregressive import Autoregressive, CausalTransformer
 from grade.estimators.encoding import Graphs, GraphSpace
 from grade.graphs import PatternTable
 from grade.settings import EstimatorSettings
+from tests.estimators.spaces import all_classes, all_matrices, census_201, sample_of, uniform_sample
 
 TINY = EstimatorSettings(layers=1, width=16, heads=2, steps=15, batch=32, learning_rate=1e-2, device="cpu")
 

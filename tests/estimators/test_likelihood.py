@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from tests.estimators.spaces import all_matrices
 from torch import Tensor
 
 from grade.estimators import counters
@@ -13,6 +12,7 @@ from grade.estimators.disco import DiscoProcess
 from grade.estimators.encoding import Graphs
 from grade.estimators.likelihood import Process, path_log_likelihood
 from grade.estimators.noise import uniform_prior
+from tests.estimators.spaces import all_matrices
 
 K, STATES = 2, 16  # two nodes of two types, edges either way
 TYPES, MATRICES = all_matrices(K, 2)

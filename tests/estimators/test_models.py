@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
-from tests.estimators.spaces import census_201, sample_of, uniform_sample
 
 from grade.errors import InputError
 from grade.estimators import Estimator, fit, load_estimator
 from grade.estimators.diffusion import Diffusion
 from grade.graphs import PatternTable
 from grade.settings import EstimatorSettings
+from tests.estimators.spaces import census_201, sample_of, uniform_sample
 
 MODELS = ["disco", "digress", "defog", "graphvae"]
 SMALL = EstimatorSettings(

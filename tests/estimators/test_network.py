@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.estimators.spaces import all_classes, census_201, sample_of, uniform_sample
 from torch import Tensor, nn
 
 from grade.errors import InputError
@@ -17,6 +16,7 @@ from grade.estimators.network import best_common_step
 from grade.estimators.training import Trained
 from grade.graphs import PatternTable
 from grade.settings import EstimatorSettings
+from tests.estimators.spaces import all_classes, census_201, sample_of, uniform_sample
 
 QUICK = EstimatorSettings(layers=1, width=16, heads=2, steps=5, batch=32, learning_rate=1e-2, device="cpu")
 CHAIN = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]

@@ -7,11 +7,11 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
-from tests.estimators.spaces import all_classes
 
 from grade.errors import InputError
 from grade.estimators import counters, orbit
 from grade.graphs import PatternTable
+from tests.estimators.spaces import all_classes
 
 FORK = torch.tensor([[[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0]]])  # 0 -> 1 and 2 -> 3
 CYCLE = torch.tensor([[[0, 1, 0, 0], [0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 0]]])  # 0 -> 1 <-> 2 -> 3

@@ -5,6 +5,7 @@ classes. A new estimator is one new file that registers a class here; `grade.est
 """
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,7 +17,7 @@ from safetensors.numpy import load_file, save_file
 
 from grade.errors import InputError
 from grade.estimators.training import Report
-from grade.files import whole_folder
+from grade.files import whole_folder, writable_target
 from grade.graphs import PatternTable, SubgraphSample
 from grade.registry import Registry
 from grade.settings import EstimatorSettings
@@ -76,14 +77,32 @@ def fit(
     return estimator
 
 
-def write_model(folder: Path, description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
-    """Store a model; an existing model is replaced, any other folder is left alone."""
+def fit_to_folder(
+    sample: Samples, settings: EstimatorSettings, out: Path, report: Report | None = None
+) -> Estimator:
+    """Fit and store a model. Work in progress is kept beside it, so that the same call after a kill goes on."""
+    check_model_target(out)
+    work = out.with_name(out.name + ".fitting")
+    estimator = fit(sample, settings, folder=work, report=report)
+    estimator.save(out)
+    shutil.rmtree(work, ignore_errors=True)
+    return estimator
+
+
+def check_model_target(folder: Path) -> None:
+    """Refuse to replace anything but a model; worth calling before a long fit."""
+    writable_target(folder)
     if (
         folder.exists()
         and not (folder / MODEL_FILE).is_file()
         and (not folder.is_dir() or any(folder.iterdir()))
     ):
         raise InputError(f"{folder} exists and is no model; choose another folder for the model.")
+
+
+def write_model(folder: Path, description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
+    """Store a model; an existing model is replaced, any other folder is left alone."""
+    check_model_target(folder)
     with whole_folder(folder) as temporary:
         save_file(
             {name: np.ascontiguousarray(array) for name, array in tensors.items()}, temporary / TENSOR_FILE

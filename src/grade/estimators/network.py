@@ -307,7 +307,8 @@ class NetworkEstimator(ABC):
 def rows_that_fit(device: torch.device, floats: int, share: float) -> int:
     """How many rows to evaluate at once when each needs so many numbers of memory.
 
-    On a GPU what a share of the free memory holds; on a CPU what stays in the cache, which is faster than more.
+    On a GPU what a share of the free memory holds; on a CPU what stays in the cache, which is faster than
+    more.
     """
     if device.type == "cpu":
         return max(16, (1 << 25) // floats)

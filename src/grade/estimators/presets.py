@@ -1,0 +1,135 @@
+"""Presets: the settings of each estimator by purpose and by the size of the sample.
+
+paper      the paper's hyperparameters and its estimate as printed: 200 epochs of a 5-layer graph
+transformer, its
+           kernels and rounds, independent noise, no orbit correction
+default    what ranks best: the number of steps chosen on held-out types, the exact bridge, shared noise,
+the orbit
+           correction, several networks averaged where that is cheap
+fast       one small network and a short path, for a first look
+
+======================= ================ ================= ==================
+default, occurrences    under 1,000      under 10,000      10,000 and more
+======================= ================ ================= ==================
+autoregressive          2 layers of 64   3 layers of 128   4 layers of 256
+disco, digress, defog   2 layers of 64   3 layers of 128   5 layers of 256
+graphvae                2 layers of 64   3 layers of 128   3 layers of 256
+======================= ================ ================= ==================
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from grade.errors import InputError
+from grade.estimators.base import estimators
+from grade.settings import EstimatorSettings
+
+PRESETS = ("default", "fast", "paper")
+DIFFUSION = ("disco", "digress", "defog")
+
+Values = dict[str, Any]
+
+SIZES: dict[str, tuple[Values, Values, Values]] = {
+    "autoregressive": (
+        {"layers": 2, "width": 64, "batch": 256},
+        {"layers": 3, "width": 128, "batch": 512},
+        {"layers": 4, "width": 256, "batch": 512},
+    ),
+    "diffusion": (
+        {"layers": 2, "width": 64, "edge_width": 32, "batch": 128},
+        {"layers": 3, "width": 128, "edge_width": 64, "batch": 256},
+        {"layers": 5, "width": 256, "edge_width": 64, "batch": 512},
+    ),
+    "graphvae": (
+        {"layers": 2, "width": 64, "edge_width": 64, "batch": 128},
+        {"layers": 3, "width": 128, "edge_width": 64, "batch": 256},
+        {"layers": 3, "width": 256, "edge_width": 64, "batch": 512},
+    ),
+}
+
+PAPER: Values = {
+    "layers": 5,
+    "width": 256,
+    "edge_width": 64,
+    "heads": 8,
+    "dropout": 0.1,
+    "epochs": 200.0,
+    "learning_rate": 2e-4,
+    "weight_decay": 1e-12,
+    "amsgrad": True,
+    "second_moment": 0.999,
+    "orders": "level",
+    "orbit": False,
+    "kernel": "paper",
+    "rounds": 20,
+    "path_steps": 100,
+    "shared_noise": False,
+    "states": 0.0,
+    "mean_loss": True,
+    "edge_loss": 5.0,
+}
+PAPER_BY_ESTIMATOR: dict[str, Values] = {
+    "disco": {},
+    "digress": {"path_steps": 500},
+    "defog": {"rounds": 60},
+    "graphvae": {},
+}
+
+
+def preset(estimator: str, name: str = "default", occurrences: int = 0, **changes: Any) -> EstimatorSettings:
+    """The settings of an estimator for a sample of so many occurrences, with changes.
+
+    >>> preset("autoregressive", "default", 300, seed=7).width
+    64
+    >>> preset("disco", "paper", 16_000).path_steps
+    100
+    """
+    if estimator not in estimators:
+        estimators[estimator]  # raises the error that names the known ones
+    if name not in PRESETS:
+        raise InputError(f"There is no preset {name!r}; known are {', '.join(PRESETS)}.")
+    values: Values = {}
+    if name == "paper" and estimator != "frequency":
+        if estimator not in PAPER_BY_ESTIMATOR:
+            raise InputError(f"The paper has no {estimator} estimator; use the preset default or fast.")
+        batch = 64 if occurrences < 5_000 else 512
+        values = {**PAPER, "batch": batch, **PAPER_BY_ESTIMATOR[estimator]}
+    elif estimator != "frequency":
+        sizes = SIZES["diffusion" if estimator in DIFFUSION else estimator]
+        scale = 0 if name == "fast" else (occurrences >= 1_000) + (occurrences >= 10_000)
+        values = dict(sizes[scale])
+        if estimator == "autoregressive":
+            values |= {
+                "orders": "linear",
+                "members": 1 if name == "fast" else 5,
+                "folds": 1 if name == "fast" else 2,
+            }
+        else:
+            values |= {"orders": "level"}
+        if name == "fast":
+            values |= {"rounds": 8, "path_steps": 10, "order_draws": 4}
+    return replace(EstimatorSettings(estimator=estimator), **{**values, **changes})
+
+
+def parse_changes(texts: Sequence[str]) -> Values:
+    """Changes given as ``NAME=VALUE``, converted to the type of the setting.
+
+    >>> parse_changes(["layers=3", "orbit=no"])
+    {'layers': 3, 'orbit': False}
+    """
+    defaults = {name: value for name, value in asdict(EstimatorSettings()).items() if name != "estimator"}
+    changes: Values = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or name not in defaults:
+            raise InputError(
+                f"--set {text!r} is not NAME=VALUE with a known name; known are {', '.join(defaults)}."
+            )
+        kind: type[Any] = type(defaults[name])
+        words = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+        try:
+            changes[name] = words[value.lower()] if kind is bool else kind(value)
+        except (ValueError, KeyError):
+            raise InputError(f"--set {text!r}: {value!r} is not a value of type {kind.__name__}.") from None
+    return changes
