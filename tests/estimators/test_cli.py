@@ -45,7 +45,7 @@ def test_fit_then_score_then_evaluate(run: Any, tmp_path: Path) -> None:
         "autoregressive",
         [4],
         200,
-        20,
+        40,
     )
     assert not (tmp_path / "model.fitting").exists()
 
