@@ -4,6 +4,10 @@
 #include <bit>
 #include <numeric>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 namespace grade {
 namespace {
 
@@ -14,6 +18,42 @@ constexpr uint64_t factorial(int n) {
 }
 
 constexpr uint16_t bit(int i) { return static_cast<uint16_t>(1u << i); }
+
+// Fixed random numbers for signatures: one for each direction and colour.
+constexpr auto kWeights = [] {
+  std::array<std::array<uint64_t, kMaxSize>, 2> weights{};
+  uint64_t state = 0x243F6A8885A308D3ull;
+  for (auto& row : weights) {
+    for (uint64_t& weight : row) {
+      state += 0x9E3779B97F4A7C15ull;
+      uint64_t z = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9ull;
+      z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+      weight = z ^ (z >> 31);
+    }
+  }
+  return weights;
+}();
+
+struct RowMasks {
+  uint16_t present;  // columns that hold an edge
+  uint16_t common;   // columns that hold an edge of the wanted type
+};
+
+// Rows are read 16 columns at a time: the matrix of a SmallGraph has room for that in every row.
+RowMasks row_masks(const uint8_t* row, uint8_t type) {
+#ifdef __SSE2__
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(row));
+  return {static_cast<uint16_t>(~_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()))),
+          static_cast<uint16_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(static_cast<char>(type)))))};
+#else
+  RowMasks masks{0, 0};
+  for (int j = 0; j < kMaxSize; ++j) {
+    masks.present |= static_cast<uint16_t>((row[j] != 0) << j);
+    masks.common |= static_cast<uint16_t>((row[j] == type) << j);
+  }
+  return masks;
+#endif
+}
 
 }  // namespace
 
@@ -30,118 +70,150 @@ SmallGraph reordered(const SmallGraph& graph, const std::array<uint8_t, kMaxSize
 
 CanonicalForm Canonicalizer::operator()(const SmallGraph& graph) {
   read(graph);
-
-  // First cells: by type, self-loop and degrees.
-  const uint16_t all = static_cast<uint16_t>((1u << k_) - 1);
-  std::array<std::pair<uint64_t, uint8_t>, kMaxSize> keyed;
-  for (int i = 0; i < k_; ++i) {
-    std::pair<uint64_t, uint8_t> item{(uint64_t{class_[i]} << 40) | (signature(i, all) & ((1ull << 40) - 1)),
-                                      static_cast<uint8_t>(i)};
-    int place = i;
-    for (; place > 0 && keyed[place - 1].first > item.first; --place) keyed[place] = keyed[place - 1];
-    keyed[place] = item;
-  }
-  Partition root;
-  root.starts = 0;
-  for (int p = 0; p < k_; ++p) {
-    root.nodes[p] = keyed[p].second;
-    if (p == 0 || keyed[p].first != keyed[p - 1].first) root.starts |= 1u << p;
-  }
-  refine(root, root.starts);
-
+  Partition root = by_class_and_degree();
   automorphisms_ = 1;
-  CanonicalForm form;
-  if (std::popcount(root.starts) == k_) {
-    form.order = root.nodes;
-    form.automorphisms = 1;
-    return form;
-  }
-  find_twins(root);
   have_leaf_ = false;
-  generators_.clear();
-  std::iota(orbit_.begin(), orbit_.end(), uint8_t{0});
+  // Twins are never told apart: where only twins are left together, there is nothing to refine.
+  if (!all_cells_are_twins(root)) {
+    refine(root);
+    if (!all_cells_are_twins(root)) {
+      find_twins(root);
+      generators_.clear();
+      std::iota(orbit_.begin(), orbit_.end(), uint8_t{0});
+    }
+  }
   search(root, 0, 0, true);
-  form.order = best_.nodes;
-  form.automorphisms = automorphisms_;
-  return form;
+  return {best_.nodes, automorphisms_};
+}
+
+void Canonicalizer::write(const std::array<uint8_t, kMaxSize>& order, uint16_t* types, uint8_t* edges) const {
+  std::array<uint8_t, kMaxSize> place;
+  std::fill_n(edges, k_ * k_, uint8_t{0});
+  for (int p = 0; p < k_; ++p) {
+    place[order[p]] = static_cast<uint8_t>(p);
+    types[p] = static_cast<uint16_t>(class_[order[p]] >> 8);
+    edges[p * k_ + p] = static_cast<uint8_t>(class_[order[p]]);
+  }
+  for (int kind = 0; kind < kinds_; ++kind) {
+    for (int p = 0; p < k_; ++p) {
+      for (uint16_t rest = out_[kind][order[p]]; rest; rest &= rest - 1) {
+        edges[p * k_ + place[std::countr_zero(rest)]] = type_of_kind_[kind];
+      }
+    }
+  }
 }
 
 void Canonicalizer::read(const SmallGraph& graph) {
   k_ = graph.k;
-  kinds_ = 0;
-  int last_type = 0, last_kind = -1;  // most graphs have one edge type: remember it
-  std::array<int16_t, 256> kind_of;
-  std::array<uint8_t, kMaxSize * kMaxSize> type_of;
-  kind_of.fill(-1);
+  kinds_ = 1;
+  const uint16_t all = static_cast<uint16_t>((1u << k_) - 1);
+  uint8_t type = 0;
+  for (int i = 0; i < k_; ++i) in_[0][i] = 0;
   for (int i = 0; i < k_; ++i) {
     const uint8_t* row = graph.edges.data() + i * k_;
     class_[i] = (uint32_t{graph.types[i]} << 8) | row[i];
+    const uint16_t others = static_cast<uint16_t>(all & ~bit(i));
+    RowMasks masks = row_masks(row, type);
+    const uint16_t edges = masks.present & others;
+    if (edges && type == 0) {
+      type = row[std::countr_zero(edges)];
+      masks = row_masks(row, type);
+    }
+    if (edges & ~masks.common) return read_mixed_types(graph);
+    out_[0][i] = edges;
+    for (uint16_t rest = edges; rest; rest &= rest - 1) in_[0][std::countr_zero(rest)] |= bit(i);
+  }
+  type_of_kind_[0] = type;
+  if (type == 0) kinds_ = 0;
+}
+
+void Canonicalizer::read_mixed_types(const SmallGraph& graph) {
+  std::array<int16_t, 256> kind_of;
+  kind_of.fill(-1);
+  for (int i = 0; i < k_; ++i) {
     for (int j = 0; j < k_; ++j) {
-      const int type = row[j];
-      if (type == 0 || i == j) continue;
-      if (type != last_type) {
-        last_type = type;
-        if (kind_of[type] < 0) {
-          kind_of[type] = static_cast<int16_t>(kinds_);
-          type_of[kinds_] = static_cast<uint8_t>(type);
-          for (int node = 0; node < k_; ++node) out_[kinds_][node] = in_[kinds_][node] = 0;
-          ++kinds_;
-        }
-        last_kind = kind_of[type];
-      }
-      out_[last_kind][i] |= bit(j);
-      in_[last_kind][j] |= bit(i);
+      if (i != j && graph.edges[i * k_ + j]) kind_of[graph.edges[i * k_ + j]] = 0;
     }
   }
-  // Kinds in the order of their types, not of their appearance.
-  for (int a = 1; a < kinds_; ++a) {
-    for (int b = a; b > 0 && type_of[b - 1] > type_of[b]; --b) {
-      std::swap(type_of[b - 1], type_of[b]);
-      std::swap(out_[b - 1], out_[b]);
-      std::swap(in_[b - 1], in_[b]);
+  kinds_ = 0;
+  for (int type = 1; type < 256; ++type) {
+    if (kind_of[type] < 0) continue;
+    for (int node = 0; node < k_; ++node) out_[kinds_][node] = in_[kinds_][node] = 0;
+    type_of_kind_[kinds_] = static_cast<uint8_t>(type);
+    kind_of[type] = static_cast<int16_t>(kinds_++);
+  }
+  for (int i = 0; i < k_; ++i) {
+    class_[i] = (uint32_t{graph.types[i]} << 8) | graph.edges[i * k_ + i];
+    for (int j = 0; j < k_; ++j) {
+      const int type = graph.edges[i * k_ + j];
+      if (i == j || type == 0) continue;
+      out_[kind_of[type]][i] |= bit(j);
+      in_[kind_of[type]][j] |= bit(i);
     }
   }
 }
 
-// How a node is tied to a cell. Equal for nodes that an isomorphism maps onto each other; two ties may
-// share a value when there are several edge types, which costs refinement but never exactness.
-uint64_t Canonicalizer::signature(int node, uint16_t cell) const {
+Canonicalizer::Partition Canonicalizer::by_class_and_degree() const {
+  std::array<uint64_t, kMaxSize> key;  // class, degrees, node: all different
+  for (int i = 0; i < k_; ++i) {
+    unsigned out_degree = 0, in_degree = 0;
+    for (int kind = 0; kind < kinds_; ++kind) {
+      out_degree += std::popcount(out_[kind][i]);
+      in_degree += std::popcount(in_[kind][i]);
+    }
+    key[i] = uint64_t{class_[i]} << 16 | out_degree << 10 | in_degree << 4 | static_cast<unsigned>(i);
+  }
+  // Ranks instead of a sort: comparisons whose outcome nothing has to guess.
+  Partition partition;
+  std::array<uint64_t, kMaxSize> sorted;
+  for (int i = 0; i < k_; ++i) {
+    int rank = 0;
+    for (int j = 0; j < k_; ++j) rank += key[j] < key[i];
+    sorted[rank] = key[i];
+    partition.nodes[rank] = static_cast<uint8_t>(i);
+  }
+  partition.starts = 1;
+  for (int p = 1; p < k_; ++p) partition.starts |= uint32_t{(sorted[p] >> 4) != (sorted[p - 1] >> 4)} << p;
+  return partition;
+}
+
+// Starts of the cells that hold more than one node.
+uint32_t Canonicalizer::open_cells(const Partition& partition) const {
+  return partition.starts & ~((partition.starts | 1u << k_) >> 1);
+}
+
+int Canonicalizer::cell_end(const Partition& partition, int start) const {
+  return start + 1 + std::countr_zero((partition.starts | 1u << k_) >> (start + 1));
+}
+
+// How a node is tied to the colours of its neighbours. Equal for nodes that an isomorphism maps onto each other;
+// if two different ties ever share a value, that costs refinement but not exactness.
+uint64_t Canonicalizer::signature(int node, const std::array<uint8_t, kMaxSize>& colour) const {
   uint64_t value = 0;
   for (int kind = 0; kind < kinds_; ++kind) {
-    value = value * 0x9E3779B97F4A7C15ull + (std::popcount<unsigned>(out_[kind][node] & cell) << 5) +
-            std::popcount<unsigned>(in_[kind][node] & cell);
+    uint64_t sum = 0;
+    for (uint16_t rest = out_[kind][node]; rest; rest &= rest - 1) sum += kWeights[0][colour[std::countr_zero(rest)]];
+    for (uint16_t rest = in_[kind][node]; rest; rest &= rest - 1) sum += kWeights[1][colour[std::countr_zero(rest)]];
+    value += sum * (2 * uint64_t{type_of_kind_[kind]} + 1);
   }
   return value;
 }
 
-int Canonicalizer::cell_end(const Partition& partition, int start) const {
-  const uint32_t later = partition.starts >> (start + 1);
-  return later ? start + 1 + std::countr_zero(later) : k_;
-}
-
-uint16_t Canonicalizer::cell_mask(const Partition& partition, int start, int end) const {
-  uint16_t mask = 0;
-  for (int p = start; p < end; ++p) mask |= bit(partition.nodes[p]);
-  return mask;
-}
-
-// Splits cells until all nodes of a cell have the same signature towards every cell.
-void Canonicalizer::refine(Partition& partition, uint32_t splitters) const {
-  const uint32_t discrete = (1u << k_) - 1;
+// Splits cells by signature, all at once per round, until a round splits none.
+void Canonicalizer::refine(Partition& partition) const {
+  std::array<uint8_t, kMaxSize> colour;
   std::array<uint64_t, kMaxSize> value;
-  while (splitters && partition.starts != discrete) {
-    const int splitter = std::countr_zero(splitters);
-    splitters &= splitters - 1;
-    const uint16_t mask = cell_mask(partition, splitter, cell_end(partition, splitter));
-    for (int start = 0; start < k_;) {
-      const int end = cell_end(partition, start);
-      if (end - start == 1) {
-        start = end;
-        continue;
-      }
+  for (uint32_t open = open_cells(partition); open;) {
+    for (int p = 0, start = 0; p < k_; ++p) {
+      if (partition.starts >> p & 1) start = p;
+      colour[partition.nodes[p]] = static_cast<uint8_t>(start);
+    }
+    uint32_t splits = 0;
+    for (uint32_t cells = open; cells; cells &= cells - 1) {
+      const int start = std::countr_zero(cells), end = cell_end(partition, start);
       for (int p = start; p < end; ++p) {  // insertion sort of the cell by signature
         const uint8_t node = partition.nodes[p];
-        const uint64_t v = signature(node, mask);
+        const uint64_t v = signature(node, colour);
         int place = p;
         for (; place > start && value[place - 1] > v; --place) {
           value[place] = value[place - 1];
@@ -150,51 +222,53 @@ void Canonicalizer::refine(Partition& partition, uint32_t splitters) const {
         value[place] = v;
         partition.nodes[place] = node;
       }
-      if (value[start] != value[end - 1]) {
-        uint32_t fragments = 1u << start;
-        for (int p = start + 1; p < end; ++p) {
-          if (value[p] != value[p - 1]) fragments |= 1u << p;
-        }
-        partition.starts |= fragments;
-        splitters |= fragments;
-      }
-      start = end;
+      for (int p = start + 1; p < end; ++p) splits |= uint32_t{value[p] != value[p - 1]} << p;
     }
+    if (!splits) break;
+    partition.starts |= splits;
+    open = open_cells(partition);
   }
 }
 
 // Nodes are twins if swapping them is an automorphism; being twins is an equivalence.
-void Canonicalizer::find_twins(const Partition& partition) {
-  for (int i = 0; i < k_; ++i) twins_[i] = bit(i);
-  for (int start = 0; start < k_;) {
-    const int end = cell_end(partition, start);
-    for (int p = start; p < end; ++p) {
-      const int u = partition.nodes[p];
-      for (int q = p + 1; q < end; ++q) {
-        const int v = partition.nodes[q];
-        const uint16_t others = static_cast<uint16_t>(~(bit(u) | bit(v)));
-        bool same = true;
-        for (int kind = 0; kind < kinds_ && same; ++kind) {
-          same = ((out_[kind][u] ^ out_[kind][v]) & others) == 0 && ((in_[kind][u] ^ in_[kind][v]) & others) == 0 &&
-                 ((out_[kind][u] >> v) & 1) == ((out_[kind][v] >> u) & 1);
-        }
-        if (same) {
-          twins_[u] |= bit(v);
-          twins_[v] |= bit(u);
-        }
-      }
+bool Canonicalizer::twins(int u, int v) const {
+  const uint16_t others = static_cast<uint16_t>(~(bit(u) | bit(v)));
+  for (int kind = 0; kind < kinds_; ++kind) {
+    if (((out_[kind][u] ^ out_[kind][v]) & others) || ((in_[kind][u] ^ in_[kind][v]) & others) ||
+        (out_[kind][u] >> v & 1) != (out_[kind][v] >> u & 1)) {
+      return false;
     }
-    start = end;
   }
+  return true;
+}
+
+bool Canonicalizer::twin_cell(const Partition& partition, int start) const {
+  for (int p = start + 1; p < cell_end(partition, start); ++p) {
+    if (!twins(partition.nodes[start], partition.nodes[p])) return false;
+  }
+  return true;
 }
 
 bool Canonicalizer::all_cells_are_twins(const Partition& partition) const {
-  for (int start = 0; start < k_;) {
-    const int end = cell_end(partition, start);
-    if (end - start > 1 && (cell_mask(partition, start, end) & ~twins_[partition.nodes[start]])) return false;
-    start = end;
+  for (uint32_t open = open_cells(partition); open; open &= open - 1) {
+    if (!twin_cell(partition, std::countr_zero(open))) return false;
   }
   return true;
+}
+
+void Canonicalizer::find_twins(const Partition& partition) {
+  for (int i = 0; i < k_; ++i) twins_[i] = bit(i);
+  for (uint32_t open = open_cells(partition); open; open &= open - 1) {
+    const int start = std::countr_zero(open), end = cell_end(partition, start);
+    for (int p = start; p < end; ++p) {
+      for (int q = p + 1; q < end; ++q) {
+        const int u = partition.nodes[p], v = partition.nodes[q];
+        if (!twins(u, v)) continue;
+        twins_[u] |= bit(v);
+        twins_[v] |= bit(u);
+      }
+    }
+  }
 }
 
 // Explores the subtree below a partition; `fixed` are the nodes individualised so far. Returns the depth to
@@ -202,15 +276,13 @@ bool Canonicalizer::all_cells_are_twins(const Partition& partition) const {
 int Canonicalizer::search(const Partition& partition, int depth, uint16_t fixed, bool first_path) {
   if (all_cells_are_twins(partition)) return leaf(partition, depth);
 
-  int target = -1, target_end = -1;
-  for (int start = 0; start < k_;) {  // the smallest cell that is not all twins
-    const int end = cell_end(partition, start);
-    if (end - start > 1 && (target < 0 || end - start < target_end - target) &&
-        (cell_mask(partition, start, end) & ~twins_[partition.nodes[start]])) {
+  int target = -1, target_end = -1;  // the smallest cell that is not all twins
+  for (uint32_t open = open_cells(partition); open; open &= open - 1) {
+    const int start = std::countr_zero(open), end = cell_end(partition, start);
+    if ((target < 0 || end - start < target_end - target) && !twin_cell(partition, start)) {
       target = start;
       target_end = end;
     }
-    start = end;
   }
 
   uint16_t done = 0;  // nodes tried, or equivalent to one that was
@@ -241,7 +313,7 @@ int Canonicalizer::search(const Partition& partition, int depth, uint16_t fixed,
     Partition child = partition;
     std::swap(child.nodes[target], child.nodes[p]);
     child.starts |= 1u << (target + 1);
-    refine(child, (1u << target) | (1u << (target + 1)));
+    refine(child);
     path_[depth] = static_cast<uint8_t>(node);
     const int back_to = search(child, depth + 1, fixed | bit(node), first_path && p == target);
     if (back_to < depth) return back_to;
@@ -272,10 +344,9 @@ int Canonicalizer::leaf(const Partition& partition, int depth) {
   };
   if (!have_leaf_) {
     have_leaf_ = true;
-    for (int start = 0; start < k_;) {  // cells that are left hold twins only: any order gives the same code
-      const int end = cell_end(partition, start);
-      automorphisms_ *= factorial(end - start);
-      start = end;
+    for (uint32_t open = open_cells(partition); open; open &= open - 1) {
+      const int start = std::countr_zero(open);  // twins only: any order gives the same code
+      automorphisms_ *= factorial(cell_end(partition, start) - start);
     }
     first_ = best_ = partition;
     first_path_nodes_ = best_path_ = path_;

@@ -26,6 +26,8 @@ struct CanonicalForm {
 class Canonicalizer {
  public:
   CanonicalForm operator()(const SmallGraph& graph);
+  // The graph that was read last, with its nodes in the given order.
+  void write(const std::array<uint8_t, kMaxSize>& order, uint16_t* types, uint8_t* edges) const;
 
  private:
   // Nodes in the order of their cells; bit p of `starts` is set where a cell begins.
@@ -37,12 +39,16 @@ class Canonicalizer {
   using Code = std::vector<uint16_t>;  // adjacency rows under an order, one run of k per edge type
 
   void read(const SmallGraph& graph);
-  uint64_t signature(int node, uint16_t cell) const;
-  void refine(Partition& partition, uint32_t splitters) const;
+  void read_mixed_types(const SmallGraph& graph);
+  Partition by_class_and_degree() const;
+  uint64_t signature(int node, const std::array<uint8_t, kMaxSize>& colour) const;
+  void refine(Partition& partition) const;
+  uint32_t open_cells(const Partition& partition) const;
   int cell_end(const Partition& partition, int start) const;
-  uint16_t cell_mask(const Partition& partition, int start, int end) const;
-  void find_twins(const Partition& partition);
+  bool twins(int u, int v) const;
+  bool twin_cell(const Partition& partition, int start) const;
   bool all_cells_are_twins(const Partition& partition) const;
+  void find_twins(const Partition& partition);
   int search(const Partition& partition, int depth, uint16_t fixed, bool first_path);
   int leaf(const Partition& partition, int depth);
   void write_code(const Partition& partition, Code& code) const;
@@ -52,7 +58,8 @@ class Canonicalizer {
 
   int k_ = 0;
   int kinds_ = 0;  // distinct edge types, self-loops aside
-  std::array<uint32_t, kMaxSize> class_;
+  std::array<uint32_t, kMaxSize> class_;                                      // type and self-loop
+  std::array<uint8_t, kMaxSize * kMaxSize> type_of_kind_;
   std::array<std::array<uint16_t, kMaxSize>, kMaxSize * kMaxSize> out_, in_;  // [kind][node] bit masks
   std::array<uint16_t, kMaxSize> twins_;  // nodes that can be swapped with this one, itself included
 

@@ -90,9 +90,7 @@ nb::tuple canonical_forms(Matrix<uint16_t> node_types, Cube<uint8_t> edges) {
     for (size_t i = 0; i < n; ++i) {
       const SmallGraph graph = small_graph(k, node_types.data() + i * k, edges.data() + i * k * k);
       const CanonicalForm form = canonicalize(graph);
-      const SmallGraph canonical = reordered(graph, form.order);
-      std::copy_n(canonical.types.begin(), k, types + i * k);
-      std::copy_n(canonical.edges.begin(), k * k, matrix + i * k * k);
+      canonicalize.write(form.order, types + i * k, matrix + i * k * k);
       std::copy_n(form.order.begin(), k, order + i * k);
       automorphisms[i] = static_cast<int64_t>(form.automorphisms);
     }
