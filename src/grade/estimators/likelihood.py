@@ -108,10 +108,13 @@ def mean_over_rounds(
     rows at a time.
     """
     device, rounds = candidates.keys.device, settings.rounds
-    per_chunk = max(1, limit // rounds)
+    per_chunk = min(max(1, limit // rounds), len(candidates))
     result = []
     for begin in range(0, len(candidates), per_chunk):
-        chunk = candidates.take(torch.arange(begin, min(begin + per_chunk, len(candidates)), device=device))
+        # A compiled network wants batches of one shape: the last one is filled up with its last candidate.
+        end = begin + per_chunk if settings.compile else min(begin + per_chunk, len(candidates))
+        index = torch.arange(begin, end, device=device).clamp(max=len(candidates) - 1)
+        chunk = candidates.take(index)
         row = torch.arange(len(chunk), device=device).repeat_interleave(rounds)
         round_of_row = torch.arange(rounds, device=device).repeat(len(chunk))
 
@@ -134,4 +137,4 @@ def mean_over_rounds(
         if settings.orbit:
             values = values - log_q
         result.append(values.view(len(chunk), rounds).mean(1))
-    return torch.cat(result)
+    return torch.cat(result)[: len(candidates)]

@@ -216,7 +216,7 @@ class Run:
             self.optimizer.step()
             with torch.no_grad():
                 self.loss_sum += value.detach()
-                moves = [p - a for p, a in zip(self.parameters, self.averages, strict=True)]
+                moves = torch._foreach_sub(self.parameters, self.averages)
                 torch._foreach_mul_(moves, self.share)
                 torch._foreach_add_(self.averages, moves)
 
