@@ -80,6 +80,7 @@ def main() -> None:
     if device == "cpu":
         settings |= {"bfloat16": False, "compile": False}
     torch.set_float32_matmul_precision("high")
+    torch._dynamo.config.suppress_errors = True  # what cannot be compiled runs as it is
     sample, patterns, counts = read_inputs(arguments)
     name = torch.cuda.get_device_name() if device == "cuda" else platform.processor() or platform.machine()
     kind = "bfloat16" if settings["bfloat16"] else "float32"

@@ -106,6 +106,7 @@ class EstimatorSettings:
     edge_width: int = setting("Width of the edge and global streams of the graph transformer.", 64)
     heads: int = setting("Attention heads.", 8)
     dropout: float = setting("Dropout.", 0.1)
+    masking: float = setting("Autoregressive: share of the context that is hidden in training.", 0.0)
     latent: int = setting("GraphVAE: size of the latent vector.", 32)
 
     members: int = setting("Networks trained with different seeds and averaged.", 1)

@@ -81,11 +81,8 @@ class CausalTransformer(nn.Module):
         kinds = torch.tensor(tokens)[:, 0]
         self.register_buffer("node_index", (kinds == NODE).nonzero()[:, 0], persistent=False)
         self.register_buffer("edge_index", (kinds != NODE).nonzero()[:, 0], persistent=False)
-        self.node_states, self.edge_types, self.dropout = (
-            space.node_states,
-            space.edge_types,
-            settings.dropout,
-        )
+        self.node_states, self.edge_types = space.node_states, space.edge_types
+        self.dropout, self.masking = settings.dropout, settings.masking
         self.previous = nn.Embedding(space.node_states + space.edge_types + 1, width)  # the last one starts
         self.types = nn.Embedding(2 * (space.node_states + 1), width)  # types of i and of j, or not known yet
         self.places = nn.Embedding(3 + 2 * capacity, width)  # kind, i, j
@@ -104,14 +101,18 @@ class CausalTransformer(nn.Module):
         is_node, capacity = kind == NODE, graphs.capacity
         values = torch.cat([graphs.nodes, graphs.edges.flatten(1)], 1)[:, self.source]  # [n, T]
 
+        unknown, start = self.node_states, self.node_states + self.edge_types
         ids = torch.where(is_node, values, self.node_states + values)
-        start = torch.full_like(ids[:, :1], self.node_states + self.edge_types)
+        previous = torch.cat([torch.full_like(ids[:, :1], start), ids[:, :-1]], 1)
         # An edge depends on the types of its two ends above all; both stand earlier in the sequence.
-        unknown = self.node_states
-        type_i = torch.where(is_node, unknown, graphs.nodes[:, i])
-        type_j = torch.where(is_node, unknown, graphs.nodes[:, j]) + unknown + 1
+        nodes = graphs.nodes
+        if self.training and self.masking > 0:
+            nodes = hide(nodes, self.masking, unknown)
+            previous = hide(previous, self.masking, start)
+        type_i = torch.where(is_node, unknown, nodes[:, i])
+        type_j = torch.where(is_node, unknown, nodes[:, j]) + unknown + 1
         places = self.places(torch.stack([kind, 3 + i, 3 + capacity + j])).sum(0)  # [T, width]
-        x = self.previous(torch.cat([start, ids[:, :-1]], 1)) + self.types(type_i) + self.types(type_j)
+        x = self.previous(previous) + self.types(type_i) + self.types(type_j)
         x = functional.dropout(x + places + self.size(graphs.sizes)[:, None], self.dropout, self.training)
         for block in self.blocks:
             x = block(x)
@@ -124,6 +125,11 @@ class CausalTransformer(nn.Module):
             chosen = logits.gather(2, values[:, index, None])[:, :, 0] - logits.logsumexp(2)
             total = total + (chosen * present[:, index]).sum(1)
         return total
+
+
+def hide(ids: Tensor, share: float, stand_in: int) -> Tensor:
+    """A share of the ids replaced, so that the network learns what to expect when it knows less."""
+    return torch.where(torch.rand(ids.shape, device=ids.device) < share, stand_in, ids)
 
 
 def initialise(module: nn.Module) -> None:

@@ -12,8 +12,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from grade.estimators.encoding import Graphs
-
 
 class Layer(nn.Module):
     """One update of the three streams: attention per channel, gated by the edges, and feed-forward parts."""
@@ -117,7 +115,7 @@ class GraphTransformer(nn.Module):
         """Nodes [n, K], edges [n, K, K], sizes [n], time [n] -> node logits [n, K, a], edge logits [n, K,
         K, b], y.
         """
-        mask = Graphs(nodes, edges, sizes).node_mask
+        mask = torch.arange(nodes.shape[1], device=nodes.device) < sizes[:, None]
         node, pair = mask[:, :, None], (mask[:, :, None] & mask[:, None])[..., None]
         X = self.node_in(nodes) + self.places
         E = self.edge_in_out(self.edge_in(edges) + self.edge_in(edges.transpose(1, 2) + self.edge_types))
