@@ -1,12 +1,8 @@
 // The border to Python: arrays in, arrays out, the GIL released while the core works.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/tuple.h>
-
 #include <memory>
 #include <optional>
 
+#include "arrays.hpp"
 #include "canonical.hpp"
 #include "census.hpp"
 #include "classify.hpp"
@@ -18,53 +14,10 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 void bind_nas_bench_101(nb::module_& m);
+void bind_sampling(nb::module_& m);
 
 namespace grade {
 namespace {
-
-template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Cube = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Result = nb::ndarray<nb::numpy, T>;
-
-template <class T>
-std::span<const T> span_of(const Vector<T>& array) {
-  return {array.data(), array.size()};
-}
-
-// A numpy array that owns its memory, filled by the caller.
-template <class T>
-std::pair<Result<T>, T*> make_array(std::initializer_list<size_t> shape) {
-  size_t size = 1;
-  for (size_t n : shape) size *= n;
-  T* data = new T[size];
-  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-  return {Result<T>(data, shape, owner), data};
-}
-
-// Python's progress callback, or none, with a look at pending signals (Ctrl-C) in either case.
-KeepGoing watch(std::optional<nb::callable> progress) {
-  return [progress = std::move(progress)](double fraction) {
-    nb::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (!progress) return true;
-    return nb::cast<bool>((*progress)(fraction));
-  };
-}
-
-int checked_threads(int threads) {
-  if (threads < 1 || threads > 1024) throw BadInput("the number of threads must be from 1 to 1024");
-  return threads;
-}
-
-int checked_size(size_t k) {
-  if (k < 1 || k > static_cast<size_t>(kMaxSize)) throw BadInput("patterns have 1 to 16 nodes");
-  return static_cast<int>(k);
-}
 
 SmallGraph small_graph(int k, const uint16_t* types, const uint8_t* edges) {
   SmallGraph graph;
@@ -115,22 +68,6 @@ nb::tuple orders(Cube<uint8_t> edges) {
   return nb::make_tuple(linear_out, level_out);
 }
 
-// Patterns as (types [m, k], edges [m, k, k], automorphisms [m]) in the given order of their ids.
-std::tuple<Result<uint16_t>, Result<uint8_t>, Result<int64_t>> pattern_arrays(
-    const PatternMap& patterns, const std::vector<uint64_t>& automorphisms, const std::vector<uint32_t>& ids, int k) {
-  const size_t m = ids.size();
-  auto [types_out, types] = make_array<uint16_t>({m, size_t(k)});
-  auto [edges_out, edges] = make_array<uint8_t>({m, size_t(k), size_t(k)});
-  auto [automorphisms_out, counts] = make_array<int64_t>({m});
-  for (size_t row = 0; row < m; ++row) {
-    const SmallGraph graph = patterns.at(ids[row]);
-    std::copy_n(graph.types.begin(), k, types + row * k);
-    std::copy_n(graph.edges.begin(), k * k, edges + row * k * k);
-    counts[row] = static_cast<int64_t>(automorphisms[ids[row]]);
-  }
-  return {types_out, edges_out, automorphisms_out};
-}
-
 nb::tuple take_census(const Graph& graph, int k, int threads, std::optional<nb::callable> progress) {
   const KeepGoing keep_going = watch(std::move(progress));
   std::optional<PatternCounts> result;
@@ -156,8 +93,7 @@ nb::tuple classify_occurrences(const Graph& graph, Matrix<uint32_t> occurrences)
     nb::gil_scoped_release release;
     result.emplace(classify(graph, k, {occurrences.data(), n * k}));
     order = result->patterns.sorted();
-    std::vector<int32_t> row_of(order.size());
-    for (size_t row = 0; row < order.size(); ++row) row_of[order[row]] = static_cast<int32_t>(row);
+    const std::vector<int32_t> row_of = rows_of(order);
     for (size_t i = 0; i < n; ++i) ids[i] = row_of[result->ids[i]];
   }
   auto [types, edges, automorphisms] = pattern_arrays(result->patterns, result->automorphisms, order, k);
@@ -218,4 +154,5 @@ NB_MODULE(_core, m) {
       },
       "graph"_a, "k"_a, "count"_a, "threads"_a, "progress"_a.none());
   bind_nas_bench_101(m);
+  bind_sampling(m);
 }

@@ -1,0 +1,162 @@
+#include "population.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "random.hpp"
+
+namespace grade {
+namespace {
+
+constexpr size_t kChunk = 256;
+
+// Partial subgraphs of one depth in the order of the tree, so by ascending root.
+struct Population {
+  std::vector<uint32_t> members;  // [n, depth] in the order in which the tree adds them
+  std::vector<uint32_t> heads;    // [n] where the extension set begins among the candidates, see Node
+  uint64_t children = 0;          // of all of them together
+
+  void append(const Population& other) {
+    members.insert(members.end(), other.members.begin(), other.members.end());
+    heads.insert(heads.end(), other.heads.begin(), other.heads.end());
+    children += other.children;
+  }
+};
+
+// One thread's view of a node of the tree. In ESU the extension set of a child is what its parent's set holds after
+// the child, and then the neighbours that the child alone has. So all the sets along a path are stretches of one list
+// that only grows, the candidates: the list follows from the members, and one number, the head, says where the
+// stretch of the last member begins.
+class Node {
+ public:
+  explicit Node(const Graph& graph) : graph_(graph), seen_(graph.largest(), 0) {}
+
+  void open(std::span<const uint32_t> members, uint32_t first, uint32_t head) {
+    root_ = members[0];
+    first_ = first;
+    head_ = head;
+    candidates_.clear();
+    see(root_);
+    for (uint32_t member : members) {
+      for (const Neighbour& n : graph_.neighbours(member)) {
+        if (n.node <= root_) break;
+        if (!seen_[n.node - first_]) see(n.node);
+      }
+    }
+  }
+  void close() {
+    for (uint32_t node : candidates_) seen_[node - first_] = 0;
+  }
+
+  size_t children() const { return candidates_.size() - head_; }
+  uint32_t child(size_t i) const { return candidates_[head_ + i]; }
+  uint32_t head_of_child(size_t i) const { return static_cast<uint32_t>(head_ + i + 1); }
+  size_t children_of_child(size_t i) const {
+    size_t exclusive = 0;
+    for (const Neighbour& n : graph_.neighbours(child(i))) {
+      if (n.node <= root_) break;
+      exclusive += !seen_[n.node - first_];
+    }
+    return children() - i - 1 + exclusive;
+  }
+
+ private:
+  void see(uint32_t node) {
+    seen_[node - first_] = 1;
+    candidates_.push_back(node);
+  }
+
+  const Graph& graph_;
+  std::vector<uint8_t> seen_;         // [local node] is it among the candidates?
+  std::vector<uint32_t> candidates_;  // the root, then all that was ever put into an extension set
+  uint32_t root_ = 0, first_ = 0, head_ = 0;
+};
+
+// Says of one item after the other whether it is chosen, each with probability p: the items cover stretches of length
+// p of a line, on which every whole number after a random start chooses the item that it falls on.
+class Systematic {
+ public:
+  Systematic(double p, Random random) : p_(p), at_(random.uniform()) {}
+  bool operator()() {
+    at_ += p_;
+    if (at_ < 1) return false;
+    at_ -= 1;
+    return true;
+  }
+
+ private:
+  double p_, at_;
+};
+
+// The roots that are entered.
+Population choose_roots(const Graph& graph, uint32_t first, uint32_t last, double p, std::span<const uint64_t, 3> names) {
+  Population population;
+  Systematic chosen(p, Random{names[0], names[1], names[2], 0});
+  for (uint32_t root = first; root < last; ++root) {
+    if (!chosen()) continue;
+    const auto list = graph.neighbours(root);
+    const auto end = std::partition_point(list.begin(), list.end(), [&](const Neighbour& n) { return n.node > root; });
+    if (end == list.begin()) continue;
+    population.members.push_back(root);
+    population.heads.push_back(1);
+    population.children += static_cast<uint64_t>(end - list.begin());
+  }
+  return population;
+}
+
+template <class Work>
+void in_chunks(size_t units, const Crew& crew, const KeepGoing& keep_going, Work&& work) {
+  if (crew.threads > 0) return parallel_chunks(units, kChunk, crew.threads, keep_going, work);
+  const std::atomic<bool> never{false};
+  for (size_t begin = 0; begin < units; begin += kChunk) work(0, begin, std::min(units, begin + kChunk), never);
+}
+
+}  // namespace
+
+Leaves walk_tree(const Graph& graph, uint32_t first, uint32_t last, int k, const TreePlan& plan,
+                 std::span<const uint64_t, 3> names, const Crew& crew) {
+  std::vector<Node> nodes(std::max(crew.threads, 1), Node(graph));
+  Leaves leaves;
+  leaves.probabilities.push_back(plan.probabilities[0]);
+  Population population = choose_roots(graph, first, last, plan.probabilities[0], names);
+  for (size_t depth = 1; depth < static_cast<size_t>(k); ++depth) {
+    const bool last_level = depth + 1 == static_cast<size_t>(k);
+    const double wanted = static_cast<double>(plan.capacity), present = static_cast<double>(population.children);
+    const double p = std::min(plan.probabilities[depth], present > wanted ? wanted / present : 1.0);
+    leaves.probabilities.push_back(p);
+    std::vector<Population> parts((population.heads.size() + kChunk - 1) / kChunk);
+    const KeepGoing report = [&](double share) {
+      return !crew.keep_going || !*crew.keep_going ||
+             (*crew.keep_going)((static_cast<double>(depth) - 1 + share) / (k - 1));
+    };
+    in_chunks(population.heads.size(), crew, report,
+              [&](int thread, size_t begin, size_t end, const std::atomic<bool>& stop) {
+                Node& node = nodes[thread];
+                Population& part = parts[begin / kChunk];
+                uint32_t owner = graph.graph_of(population.members[begin * depth]);
+                for (size_t i = begin; i < end && !stop; ++i) {
+                  const std::span<const uint32_t> members{population.members.data() + i * depth, depth};
+                  while (members[0] >= graph.end_of(owner)) ++owner;
+                  node.open(members, graph.begin_of(owner), population.heads[i]);
+                  Systematic chosen(p, Random{names[0], names[1], names[2], depth, i});
+                  for (size_t j = 0; j < node.children(); ++j) {
+                    if (!chosen()) continue;
+                    const size_t children = last_level ? 0 : node.children_of_child(j);
+                    if (!last_level && children == 0) continue;  // no leaf below it
+                    part.members.insert(part.members.end(), members.begin(), members.end());
+                    part.members.push_back(node.child(j));
+                    part.heads.push_back(node.head_of_child(j));
+                    part.children += children;
+                  }
+                  node.close();
+                }
+              });
+    population = Population{};
+    for (const Population& part : parts) population.append(part);
+  }
+  leaves.members = std::move(population.members);
+  for (double p : leaves.probabilities) leaves.weight /= p;
+  return leaves;
+}
+
+}  // namespace grade
