@@ -16,6 +16,7 @@
 namespace grade {
 namespace {
 
+constexpr int kFew = 8;                         // extension lists up to this length are not worth grouping
 constexpr size_t kMaxStates = size_t{1} << 22;  // bounds the trie's memory; full tries are emptied into the table
 
 // Counts by pattern, fed from the leaves of tries.
@@ -150,6 +151,43 @@ class CensusWorker {
   }
 
   void count_last_two(uint32_t state, int32_t head) {
+    int length = 0;
+    for (int32_t i = head; i >= 0 && length <= kFew; i = links_[i].next) ++length;
+    if (length <= kFew) {
+      count_few(state, head);
+    } else {
+      count_many(state, head);
+    }
+  }
+
+  // A short list: every node is a group of its own, and every pair is looked at.
+  void count_few(uint32_t state, int32_t head) {
+    groups_.clear();
+    for (int32_t i = head; i >= 0; i = links_[i].next) {
+      const uint32_t node = links_[i].node;
+      groups_.push_back({trie_.step(state, ties(node), graph_.class_of(node)), graph_.class_of(node), ties(node), 1});
+      bin(node) = tied_ + static_cast<uint32_t>(groups_.size());
+    }
+    const uint32_t n = static_cast<uint32_t>(groups_.size());
+    std::array<uint32_t, kFew> arc_to;
+    uint32_t a = 0;
+    for (int32_t i = head; i >= 0; i = links_[i].next, ++a) {
+      arc_to.fill(0);
+      for (const Neighbour& neighbour : graph_.neighbours(links_[i].node)) {
+        if (neighbour.node <= root_) break;
+        if (const uint32_t base = bin(neighbour.node)) {
+          if (base > tied_) arc_to[base - tied_ - 1] = graph_.arc(neighbour);
+        } else {
+          const Tag& tag = graph_.tag(neighbour.tag);
+          count(trie_.step(groups_[a].state, Conn::at(k_ - 2, tag.arc), tag.node_class), 1);
+        }
+      }
+      for (uint32_t b = a + 1; b < n; ++b) count_pair(a, b, arc_to[b], 1);
+    }
+    for (int32_t i = head; i >= 0; i = links_[i].next) bin(links_[i].node) = tied_;
+  }
+
+  void count_many(uint32_t state, int32_t head) {
     const int member = k_ - 2;
     // 1. Group the extension list.
     groups_.clear();

@@ -1,10 +1,8 @@
 #include "graph.hpp"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <unordered_map>
-#include <utility>
 
 namespace grade {
 namespace {
@@ -19,6 +17,26 @@ void check_offsets(std::span<const int64_t> offsets, size_t owners, size_t items
           what);
   for (size_t i = 0; i < owners; ++i) require(offsets[i] <= offsets[i + 1], what);
 }
+
+// Numbers keys from 0 in the order in which they are first met; quick for small keys.
+class Numbering {
+ public:
+  uint32_t operator()(uint64_t key) {
+    uint32_t& number = key < kDirect ? direct(key) : rest_[key];
+    if (number == 0) number = ++last_;
+    return number - 1;
+  }
+
+ private:
+  static constexpr uint64_t kDirect = 1 << 20;
+  uint32_t& direct(uint64_t key) {
+    if (key >= direct_.size()) direct_.resize(key + 1, 0);
+    return direct_[key];
+  }
+  std::vector<uint32_t> direct_;
+  std::unordered_map<uint64_t, uint32_t> rest_;
+  uint32_t last_ = 0;
+};
 
 }  // namespace
 
@@ -48,21 +66,20 @@ Graph::Graph(const GraphArrays& a) {
   for (uint32_t node = 0; node < nodes; ++node) renumbered_[original_[node]] = node;
 
   arc_classes_.push_back({0, 0, 0});
-  std::map<std::pair<uint8_t, uint8_t>, uint32_t> arc_ids;
+  std::vector<uint32_t> arc_ids(256 * 256, 0);
   auto arc_id = [&](uint8_t outward, uint8_t inward) {
-    auto [at, fresh] = arc_ids.try_emplace({outward, inward}, static_cast<uint32_t>(arc_classes_.size()));
-    if (fresh) {
-      const uint32_t id = at->second;
+    uint32_t& id = arc_ids[outward * 256 + inward];
+    if (id == 0) {
+      id = static_cast<uint32_t>(arc_classes_.size());
       arc_classes_.push_back({outward, inward, id});
       if (outward != inward) {  // the reverse gets its number at once, so that both know each other
-        arc_ids[{inward, outward}] = id + 1;
+        arc_ids[inward * 256 + outward] = arc_classes_[id].reverse = id + 1;
         arc_classes_.push_back({inward, outward, id});
-        arc_classes_[id].reverse = id + 1;
       }
     }
-    return at->second;
+    return id;
   };
-  std::map<std::pair<uint16_t, uint8_t>, uint32_t> class_ids;
+  Numbering class_ids;
 
   class_of_.resize(nodes);
   offsets_.assign(nodes + 1, 0);
@@ -95,10 +112,8 @@ Graph::Graph(const GraphArrays& a) {
       std::sort(neighbours_.begin() + static_cast<int64_t>(offsets_[node]), neighbours_.end(),
                 [](const Neighbour& x, const Neighbour& y) { return x.node > y.node; });
       offsets_[node + 1] = neighbours_.size();
-      const auto [at, fresh] =
-          class_ids.try_emplace({a.node_types[id], loop}, static_cast<uint32_t>(node_classes_.size()));
-      if (fresh) node_classes_.push_back({a.node_types[id], loop});
-      class_of_[node] = at->second;
+      class_of_[node] = class_ids(uint64_t{loop} << 16 | a.node_types[id]);
+      if (class_of_[node] == node_classes_.size()) node_classes_.push_back({a.node_types[id], loop});
     }
   }
 
@@ -114,13 +129,11 @@ Graph::Graph(const GraphArrays& a) {
   }
 
   // The tags held bare arc classes so far, since the classes of later nodes were not known yet.
-  std::unordered_map<uint64_t, uint32_t> tag_ids;
+  Numbering tag_ids;
   for (Neighbour& n : neighbours_) {
     const Tag tag{n.tag, class_of_[n.node]};
-    const auto [at, fresh] =
-        tag_ids.try_emplace(uint64_t{tag.arc} << 32 | tag.node_class, static_cast<uint32_t>(tags_.size()));
-    if (fresh) tags_.push_back(tag);
-    n.tag = at->second;
+    n.tag = tag_ids(uint64_t{tag.node_class} * arc_classes_.size() + tag.arc);
+    if (n.tag == tags_.size()) tags_.push_back(tag);
   }
 }
 
