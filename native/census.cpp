@@ -17,6 +17,7 @@ namespace grade {
 namespace {
 
 constexpr int kFew = 8;                         // extension lists up to this length are not worth grouping
+constexpr size_t kTrial = size_t{1} << 16;       // new states after which the way of counting is reconsidered
 constexpr size_t kMaxStates = size_t{1} << 22;  // bounds the trie's memory; full tries are emptied into the table
 
 // Counts by pattern, fed from the leaves of tries.
@@ -68,6 +69,7 @@ class CensusWorker {
       stop_ = &stop;
       grow_from(root);
       if (trie_.size() > kMaxStates) flush();
+      choose_way();
     }
   }
 
@@ -79,6 +81,7 @@ class CensusWorker {
     counts_.clear();
     group_stamp_.clear();
     group_of_state_.clear();
+    parent_state_ = 0;
   }
 
   Tally tally;
@@ -105,7 +108,7 @@ class CensusWorker {
     if (k_ == 2) {
       for (int32_t i = head; i >= 0; i = links_[i].next) {
         const uint32_t node = links_[i].node;
-        count(trie_.step(state, ties(node), graph_.class_of(node)), 1);
+        count(state, ties(node), graph_.class_of(node), 1);
       }
     } else {
       extend(1, state, head);
@@ -179,7 +182,7 @@ class CensusWorker {
           if (base > tied_) arc_to[base - tied_ - 1] = graph_.arc(neighbour);
         } else {
           const Tag& tag = graph_.tag(neighbour.tag);
-          count(trie_.step(groups_[a].state, Conn::at(k_ - 2, tag.arc), tag.node_class), 1);
+          count(groups_[a].state, Conn::at(k_ - 2, tag.arc), tag.node_class, 1);
         }
       }
       for (uint32_t b = a + 1; b < n; ++b) count_pair(a, b, arc_to[b], 1);
@@ -223,7 +226,7 @@ class CensusWorker {
         histogram_[bin] = 0;
         if (bin < tied_) {
           const Tag& tag = graph_.tag(bin);
-          count(trie_.step(groups_[group].state, Conn::at(member, tag.arc), tag.node_class), times);
+          count(groups_[group].state, Conn::at(member, tag.arc), tag.node_class, times);
         } else {
           count_adjacent(group, (bin - tied_) / arcs_, (bin - tied_) % arcs_, times);
         }
@@ -303,7 +306,7 @@ class CensusWorker {
     }
     Conn ties = groups_[b].conn;
     ties.add(k_ - 2, arc);
-    count(trie_.step(groups_[a].state, ties, groups_[b].node_class), times);
+    count(groups_[a].state, ties, groups_[b].node_class, times);
   }
 
   uint32_t find_group(uint32_t state, const Conn& ties, uint32_t node_class) {
@@ -323,9 +326,32 @@ class CensusWorker {
     return group_of_state_[next];
   }
 
-  void count(uint32_t state, uint64_t occurrences) {
-    if (state >= counts_.size()) counts_.resize(state + state / 2 + 64, 0);
-    counts_[state] += occurrences;
+  // Occurrences whose last node is tied like this to a subgraph of k - 1 nodes.
+  void count(uint32_t state, const Conn& ties, uint32_t node_class, uint64_t times) {
+    ++leaves_;
+    if (rarely_repeats_) {
+      if (state != parent_state_) {
+        parent_ = trie_.subgraph(state, k_ - 1, graph_, 1);
+        parent_state_ = state;
+      }
+      Trie<Conn>::append(parent_, k_ - 1, ties, node_class, graph_);
+      tally.add(parent_, times);
+      return;
+    }
+    const uint32_t leaf = trie_.step(state, ties, node_class);
+    if (leaf >= counts_.size()) counts_.resize(leaf + leaf / 2 + 64, 0);
+    counts_[leaf] += times;
+  }
+
+  // Where nearly every leaf is a new state, the trie only costs: then each leaf goes to the table at once.
+  void choose_way() {
+    const size_t found = rarely_repeats_ ? tally.result.counts.size() - patterns_before_ : trie_.size();
+    if (found < kTrial && leaves_ < 16 * kTrial) return;
+    const bool rare = 2 * found > leaves_;
+    if (rare != rarely_repeats_) flush();
+    rarely_repeats_ = rare;
+    leaves_ = 0;
+    patterns_before_ = tally.result.counts.size();
   }
 
   const Graph& graph_;
@@ -347,6 +373,10 @@ class CensusWorker {
   uint64_t stamp_ = 0;
   Trie<Conn> trie_;
   std::vector<uint64_t> counts_;              // [state] occurrences that end there
+  bool rarely_repeats_ = false;
+  size_t leaves_ = 0, patterns_before_ = 0;   // since the way was last chosen
+  uint32_t parent_state_ = 0;
+  SmallGraph parent_;                         // subgraph of parent_state_ with room for one more node
 };
 
 template <class Conn>

@@ -34,24 +34,30 @@ class Trie {
     slots_.assign(1 << 12, Slot{});
   }
 
-  // The subgraph that a state stands for, its members in enumeration order.
-  SmallGraph subgraph(uint32_t state, int k, const Graph& graph) const {
+  // The subgraph that a state stands for, its members in enumeration order, with room for some more.
+  SmallGraph subgraph(uint32_t state, int members, const Graph& graph, int more = 0) const {
     SmallGraph result;
-    result.k = k;
+    result.k = members + more;
     result.edges.fill(0);
-    for (int i = k - 1; i >= 0; --i) {
+    for (int i = members - 1; i >= 0; --i) {
       const State& s = states_[state];
-      const NodeClass& node = graph.node_class(s.node_class);
-      result.types[i] = node.type;
-      result.edges[i * k + i] = node.loop;
-      for (int j = 0; j < i; ++j) {
-        const ArcClass& arc = graph.arc_class(s.conn.arc(j));  // seen from member j
-        result.edges[j * k + i] = arc.outward;
-        result.edges[i * k + j] = arc.inward;
-      }
+      append(result, i, s.conn, s.node_class, graph);
       state = s.parent;
     }
     return result;
+  }
+
+  // Writes member number i with its ties to the members before it.
+  static void append(SmallGraph& subgraph, int i, const Conn& conn, uint32_t node_class, const Graph& graph) {
+    const int k = subgraph.k;
+    const NodeClass& node = graph.node_class(node_class);
+    subgraph.types[i] = node.type;
+    subgraph.edges[i * k + i] = node.loop;
+    for (int j = 0; j < i; ++j) {
+      const ArcClass& arc = graph.arc_class(conn.arc(j));  // seen from member j
+      subgraph.edges[j * k + i] = arc.outward;
+      subgraph.edges[i * k + j] = arc.inward;
+    }
   }
 
  private:

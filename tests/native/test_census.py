@@ -131,6 +131,30 @@ def test_classification_agrees_with_the_census(edge_types: int) -> None:
     assert np.array_equal(np.bincount(ids), census[3])
 
 
+@pytest.mark.parametrize(("types", "edge_types"), [(1000, 1), (3, 255)])
+def test_sets_whose_subgraphs_rarely_repeat_are_counted_the_same(types: int, edge_types: int) -> None:
+    """Enough distinct subgraphs that the census leaves its trie and goes on without it."""
+    rng = np.random.default_rng(11)
+    n, k = 3000, 5
+    arcs = np.unique(rng.integers(0, n, (2 * n, 2)), axis=0)
+    graphs = GraphSet.from_edges(
+        node_counts=[n],
+        node_types=rng.integers(0, types, n),
+        edge_counts=[len(arcs)],
+        edges=arcs,
+        edge_types=rng.integers(1, edge_types + 1, len(arcs)),
+        node_vocabulary=[f"type-{i}" for i in range(types)],
+        edge_vocabulary=[f"edge-{i}" for i in range(edge_types + 1)],
+    )
+    census = _core.census(graphs.core, k, 1, None)
+    assert len(census[3]) > 150_000
+    rows = _core.enumerate(graphs.core, k, _core.count_instances(graphs.core, k, 1, None), 1, None)
+    ids, pattern_types, pattern_edges, _ = _core.classify(graphs.core, rows)
+    assert np.array_equal(pattern_types, census[0])
+    assert np.array_equal(pattern_edges, census[1])
+    assert np.array_equal(np.bincount(ids), census[3])
+
+
 def test_classification_does_not_depend_on_the_order_of_the_nodes() -> None:
     rng = np.random.default_rng(4)
     graphs = random_set(rng, 3, 60, 3, 2, 3.0)
