@@ -118,11 +118,14 @@ Leaves walk_tree(const Graph& graph, uint32_t first, uint32_t last, int k, const
   std::vector<Node> nodes(std::max(crew.threads, 1), Node(graph));
   Leaves leaves;
   leaves.probabilities.push_back(plan.probabilities[0]);
+  double asked = plan.probabilities[0], reached = asked;  // products of the probabilities so far
   Population population = choose_roots(graph, first, last, plan.probabilities[0], names);
   for (size_t depth = 1; depth < static_cast<size_t>(k); ++depth) {
     const bool last_level = depth + 1 == static_cast<size_t>(k);
     const double wanted = static_cast<double>(plan.capacity), present = static_cast<double>(population.children);
-    const double p = std::min(plan.probabilities[depth], present > wanted ? wanted / present : 1.0);
+    asked *= plan.probabilities[depth];
+    const double p = std::min({1.0, asked / reached, present > wanted ? wanted / present : 1.0});
+    reached *= p;
     leaves.probabilities.push_back(p);
     std::vector<Population> parts((population.heads.size() + kChunk - 1) / kChunk);
     const KeepGoing report = [&](double share) {
@@ -155,7 +158,7 @@ Leaves walk_tree(const Graph& graph, uint32_t first, uint32_t last, int k, const
     for (const Population& part : parts) population.append(part);
   }
   leaves.members = std::move(population.members);
-  for (double p : leaves.probabilities) leaves.weight /= p;
+  leaves.weight = 1 / reached;
   return leaves;
 }
 

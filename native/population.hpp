@@ -4,9 +4,10 @@
 // enters a node of depth d with probability p_d; how many are entered grows with the product of degrees, and around
 // hubs it explodes. Here all nodes of one depth are held together as a population. The number of their children is
 // known before any of them is made, so p_d can be lowered to what makes about `capacity` of them: the work is at most
-// k * capacity nodes, whatever the hubs do. Lowering p_d by what has been drawn so far leaves the weight
-// 1 / (p_1 ... p_k) unbiased: given the population, each child has exactly the probability that its weight is divided
-// by. All leaves of one walk have the same weight.
+// k * capacity nodes, whatever the hubs do. (What was lowered at one depth is made up for at later ones where there is
+// room, so that p_1 ... p_k is the product asked for or as near below it as the capacity allows.) Lowering p_d by what
+// has been drawn so far leaves the weight 1 / (p_1 ... p_k) unbiased: given the population, each child has exactly the
+// probability that its weight is divided by. All leaves of one walk have the same weight.
 //
 // The children of one node are chosen together, as many as the sum of their probabilities says, rounded up or down at
 // random (systematic sampling): each still has exactly its probability, and the numbers vary less than with a coin
@@ -23,7 +24,7 @@
 namespace grade {
 
 struct TreePlan {
-  std::span<const double> probabilities;  // [k] the most that p_d may be; all 1 to let the capacity alone decide
+  std::span<const double> probabilities;  // [k] the p_d asked for; all 1 to let the capacity alone decide
   size_t capacity;                        // of the population of each depth
 };
 

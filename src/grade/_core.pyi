@@ -1,6 +1,7 @@
 """The native core: arrays in, arrays out. Types of the compiled module; the code is in native/."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,5 +47,92 @@ def enumerate(
 ) -> NDArray[np.uint32]:
     """All connected induced k-subgraphs [count, k] as ascending node ids, in a fixed order."""
 
-def nas_bench_101_cells() -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32]]:
+def nas_bench_101_cells() -> tuple[
+    NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32]
+]:
     """(node counts [g], node types [nodes], edge counts [g], edges [edges, 2]) of the 423,624 unique cells."""
+
+def largest_component(graph: Graph) -> int:
+    """Number of nodes of the largest connected component."""
+
+def ars(
+    graph: Graph,
+    k: int,
+    count: int,
+    weighting: str,
+    seed: int,
+    stream: int,
+    most_attempts: int,
+    threads: int,
+    progress: Callable[[float], bool] | None,
+) -> tuple[NDArray[np.uint32], int, int, bool]:
+    """(occurrences [count, k], accepted, attempts, given up)."""
+
+def nrs(
+    graph: Graph,
+    k: int,
+    count: int,
+    weighting: str,
+    seed: int,
+    stream: int,
+    threads: int,
+    progress: Callable[[float], bool] | None,
+) -> NDArray[np.uint32]:
+    """Occurrences [count, k]."""
+
+def sample_tree(
+    graph: Graph,
+    k: int,
+    count: int,
+    probabilities: NDArray[np.float64],
+    capacity: int,
+    weighting: str,
+    seed: int,
+    stream: int,
+    trie: bool,
+    threads: int,
+    progress: Callable[[float], bool] | None,
+) -> dict[str, Any]:
+    """occurrences [count, k], weights [count], probabilities [k], leaves, passes, hopeless; with the trie also
+    pattern_ids [count], node_types [m, k], edges [m, k, k], automorphisms [m], trie_leaves."""
+
+def growth_counts(
+    graph: Graph,
+    occurrences: NDArray[np.uint32],
+    allowed: NDArray[np.uint8],
+    distance: NDArray[np.uint8],
+    steps_left: int,
+    most_in: int,
+    most_out: int,
+    most_edges: int,
+    threads: int,
+    progress: Callable[[float], bool] | None,
+) -> NDArray[np.uint32]:
+    """[n] number of nodes by which each occurrence [n, k] can be grown within the limits (native/expand.hpp)."""
+
+def expand(
+    graph: Graph,
+    occurrences: NDArray[np.uint32],
+    weights: NDArray[np.float64],
+    rates: NDArray[np.float64],
+    allowed: NDArray[np.uint8],
+    distance: NDArray[np.uint8],
+    steps_left: int,
+    most_in: int,
+    most_out: int,
+    most_edges: int,
+    seed: int,
+    threads: int,
+    progress: Callable[[float], bool] | None,
+) -> tuple[
+    NDArray[np.uint32],
+    NDArray[np.float64],
+    NDArray[np.int32],
+    NDArray[np.uint16],
+    NDArray[np.uint8],
+    NDArray[np.int64],
+]:
+    """(occurrences [m, k+1], weights [m], ids [m], types [p, k+1], edges [p, k+1, k+1], automorphisms [p])."""
+
+def hash_node_sets(occurrences: NDArray[np.uint32], seed: int) -> NDArray[np.float64]:
+    """[n] numbers in (0, 1] from the seed and the node sets [n, k]."""

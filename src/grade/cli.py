@@ -31,6 +31,7 @@ from grade.settings import (
     InfoSettings,
     OutputSettings,
     Parameter,
+    SampleSettings,
     ScoreSettings,
 )
 from grade.sources import load, sources
@@ -286,6 +287,50 @@ def census(settings: CensusSettings, output: OutputSettings) -> None:
             f" {result.seconds:.2f} s on {threads}"
         )
         yield from pattern_lines(top, result.instances)
+
+    show(output, data, lines)
+
+
+@command(
+    app,
+    "grade sample nas-bench-101 -k 5 --density 0.1 --out sample-5",
+    "grade sample zoo -k 15 --method rand-fase --count 40000 --seed 1 --out sample-15",
+    "grade sample zoo -k 8 --count 20000 --weighting graphs --out every-model-counts",
+)
+def sample(settings: SampleSettings, output: OutputSettings) -> None:
+    """Draw connected induced subgraphs of K nodes, by count or by density."""
+    from grade.graphs.sample import check_sample_target, save_sample
+    from grade.sampling import sample as draw
+
+    check_sample_target(settings.out)
+    with progress_bar("sample") as progress:
+        result = draw(
+            load(settings.graphs),
+            settings.k,
+            settings.method,
+            count=settings.count,
+            density=settings.density,
+            seed=settings.seed,
+            threads=settings.threads,
+            weighting=settings.weighting,
+            r=settings.r,
+            census=settings.census,
+            progress=progress,
+        )
+    save_sample(result, settings.out)
+    data = {**result.drawn, "set": settings.graphs, "out": str(settings.out)}
+
+    def lines() -> Iterator[str]:
+        yield (
+            f"{settings.out}: {len(result):,} samples of {len(result.patterns):,} types, k = {settings.k},"
+            f" by {settings.method}, {data['seconds']:.2f} s"
+        )
+        if "density" in data:
+            yield f"density: {data['density']:.4f}"
+        if "acceptance_rate" in data:
+            yield f"acceptance rate: {data['acceptance_rate']:.3g}"
+        if "effective_r" in data:
+            yield f"effective r: {data['effective_r']:.3f}, {data['leaves']:,} leaves in {data['passes']:,} passes"
 
     show(output, data, lines)
 

@@ -88,6 +88,48 @@ class CensusSettings:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class SampleSettings:
+    """Drawing connected induced subgraphs of one size."""
+
+    graphs: str = set_argument()
+    k: int = option("Number of nodes of the subgraphs, 2 to 16.", "-k", metavar="K")
+    out: Path = option("The folder to write the sample to.", "--out", metavar="FOLDER")
+    method: str = option(
+        "rand-esu and rand-fase (uniform), ars (uniform, small graphs only), nrs (biased).",
+        "--method",
+        default="rand-esu",
+        metavar="NAME",
+    )
+    count: int | None = option("Draw so many.", "--count", default=None, metavar="N")
+    density: float | None = option(
+        "Draw until this share of the types of the full census has been seen.",
+        "--density",
+        default=None,
+        metavar="D",
+    )
+    seed: int = option("Seed of everything random.", "--seed", default=0, metavar="N")
+    weighting: str = option(
+        "What counts the same: occurrences, graphs, or (ars, nrs) edges.",
+        "--weighting",
+        default="occurrences",
+        metavar="NAME",
+    )
+    r: float | None = option(
+        "Enter depth d of the tree with probability (1 - d/(K+1))^R (rand-esu, rand-fase); planned when left out.",
+        "-r",
+        default=None,
+        metavar="R",
+    )
+    census: Path | None = option(
+        "The full census (.npz, .parquet), for the density; taken when left out and needed.",
+        "--census",
+        default=None,
+        metavar="FILE",
+    )
+    threads: int | None = threads_option()
+
+
 def setting(help: str, default: Any) -> Any:
     """A field of an estimator: not a flag of its own, but set by a preset or by ``--set NAME=VALUE``."""
     return field(default=default, metadata={"help": help})

@@ -1,0 +1,84 @@
+"""What all samplers have in common: the request, the draw, and the registry that finds them by name.
+
+A new sampler is one new file: a function from a `Request` to a `Draw`, registered under its name, and one line
+in this package's ``__init__``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grade import _core
+from grade.errors import InputError
+from grade.graphs import GraphSet, PatternTable, SubgraphSample
+from grade.registry import Registry
+
+WEIGHTINGS = ("occurrences", "graphs", "edges")
+
+Progress = Callable[[float], bool]  # gets the share done; False stops the work with KeyboardInterrupt
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """So many connected induced k-subgraphs of a set. All values have been checked.
+
+    ``stream`` numbers independent draws of one seed. ``weighting`` says what counts the same: every
+    ``occurrences`` (the paper's choice), all ``graphs`` (each gets the same number of draws, whatever its size),
+    or all ``edges`` (the paper's choice of the graph in ARS and NRS).
+    """
+
+    graphs: GraphSet
+    k: int
+    count: int
+    seed: int
+    threads: int
+    stream: int = 0
+    weighting: str = "occurrences"
+    r: float | None = None
+    probabilities: tuple[float, ...] | None = None
+    progress: Progress | None = None
+
+    def refuse_probabilities(self, method: str) -> None:
+        """For samplers without an enumeration tree."""
+        if self.r is not None or self.probabilities is not None:
+            raise InputError(
+                f"{method} has no probabilities by depth, so it takes neither r nor probabilities; leave them"
+                " out, or use rand-esu or rand-fase."
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draw:
+    """What a sampler returns: occurrences in an order in which every beginning is a fair sample, too.
+
+    ``facts`` say how it went (acceptance rate, probabilities, ...). A sampler that knows the patterns already
+    gives them.
+    """
+
+    occurrences: NDArray[np.uint32]  # [n, k] ascending global node ids
+    weights: NDArray[np.float64]  # [n]
+    facts: dict[str, Any] = field(default_factory=dict)
+    pattern_ids: NDArray[np.int32] | None = None  # [n] rows of `patterns`
+    patterns: PatternTable | None = None
+
+    def classified(self, graphs: GraphSet) -> SubgraphSample:
+        """The draw with the patterns of its occurrences."""
+        ids, patterns = self.pattern_ids, self.patterns
+        if ids is None or patterns is None:
+            ids, types, edges, automorphisms = _core.classify(graphs.core, self.occurrences)
+            patterns = PatternTable(
+                types, edges, automorphisms, graphs.node_vocabulary, graphs.edge_vocabulary
+            )
+        return SubgraphSample(self.occurrences, self.weights, ids, patterns, dict(self.facts))
+
+
+class Sampler(Protocol):
+    """Draws connected induced subgraphs; the same for the same request, whatever the number of threads."""
+
+    def __call__(self, request: Request) -> Draw: ...
+
+
+samplers: Registry[Sampler] = Registry("sampler")

@@ -1,0 +1,87 @@
+"""`sample`: draw subgraphs of a set by any registered method, by count or by density."""
+
+import os
+import time
+from collections.abc import Sequence
+
+from grade import _core
+from grade.errors import InputError
+from grade.graphs import GraphSet, SubgraphSample
+from grade.machine import thread_count
+from grade.sampling.base import WEIGHTINGS, Progress, Request, samplers
+from grade.sampling.census import Census, check_size
+from grade.sampling.density import census_for, check_density, draw_to_density, reached_density
+
+
+def sample(
+    graphs: GraphSet,
+    k: int,
+    method: str = "rand-esu",
+    *,
+    count: int | None = None,
+    density: float | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    weighting: str = "occurrences",
+    r: float | None = None,
+    probabilities: Sequence[float] | None = None,
+    census: Census | str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> SubgraphSample:
+    """Draw connected induced subgraphs of k nodes; the same ones for the same seed, whatever the threads.
+
+    Parameters
+    ----------
+    method : ``ars``, ``nrs``, ``rand-esu`` or ``rand-fase``; see the file of that name
+    count : draw so many
+    density : draw until this share of the types of the full census has been seen, in place of ``count``
+    weighting : ``occurrences``: every occurrence counts the same; ``graphs``: every graph does; ``edges``: graphs
+        are chosen in proportion to their edges, as in the paper's ARS and NRS
+    r, probabilities : of the enumeration tree, for Rand-ESU and Rand-FaSE only; planned when left out
+    census : the full census or its file, for the density; computed when left out and needed
+
+    >>> graphs = GraphSet.from_edges(node_counts=[4], node_types=[0, 1, 1, 0], edge_counts=[3],
+    ...                              edges=[[0, 1], [1, 2], [2, 3]], node_vocabulary=["input", "conv"])
+    >>> sample(graphs, 3, "nrs", count=100, seed=1)
+    SubgraphSample(100 occurrences of 2 patterns, k=3, by "nrs")
+    """
+    sampler = samplers[method]
+    if (count is None) == (density is None):
+        raise InputError("Give either the number of samples (count) or the density to reach, and not both.")
+    if count is not None and count < 1:
+        raise InputError(f"The number of samples is {count}; give 1 or more.")
+    if density is not None:
+        check_density(density)
+    if not 0 <= seed < 2**64:
+        raise InputError(f"The seed is {seed}; give 0 to 2^64 - 1.")
+    if weighting not in WEIGHTINGS:
+        raise InputError(f"The weighting is {weighting!r}; give one of {', '.join(WEIGHTINGS)}.")
+    check_size(graphs, k)
+    largest = _core.largest_component(graphs.core)
+    if largest < k:
+        raise InputError(
+            f"{graphs.origin} has no connected subgraph of {k} nodes (its largest connected part has"
+            f" {largest}); give a smaller k."
+        )
+    known = None if census is None and density is None else census_for(graphs, k, census, threads, progress)
+    request = Request(
+        graphs=graphs,
+        k=k,
+        count=count or 1,
+        seed=seed,
+        threads=thread_count(threads),
+        weighting=weighting,
+        r=r,
+        probabilities=None if probabilities is None else tuple(float(p) for p in probabilities),
+        progress=progress,
+    )
+    begin = time.perf_counter()
+    if density is not None and known is not None:
+        result = draw_to_density(sampler, request, density, known)
+    else:
+        result = sampler(request).classified(graphs)
+    result.drawn.update(method=method, seed=seed, k=k, count=len(result), weighting=weighting)
+    result.drawn.update(types=len(result.patterns), set=graphs.origin, seconds=time.perf_counter() - begin)
+    if known is not None:
+        result.drawn["density"] = reached_density(result.patterns, known)
+    return result
