@@ -5,8 +5,8 @@ Run: python benchmarks/canonical.py
 
 import numpy as np
 import pynauty
-from common import best_of, machine, write_results
 
+from common import best_of, machine, write_results
 from grade import _core
 from grade.sources import load
 

@@ -10,8 +10,8 @@ import time
 import igraph
 import numpy as np
 import pynauty
-from common import best_of, machine, write_results
 
+from common import best_of, machine, write_results
 from grade import _core
 from grade.graphs import GraphSet
 from grade.sampling.census import take_census

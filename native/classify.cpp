@@ -49,36 +49,33 @@ void InducedSubgraph::operator()(std::span<const uint32_t> nodes, SmallGraph& re
   if (!legal) throw BadInput("the nodes of an occurrence must be distinct and lie in one graph");
 }
 
-Classification classify(const Graph& graph, int k, std::span<const uint32_t> occurrences) {
-  Classification result{std::vector<uint32_t>(occurrences.size() / k), PatternMap(k), {}};
-  InducedSubgraph induced(graph);
-  Canonicalizer canonicalize;
-  PatternMap memo(k);  // raw subgraph -> pattern
-  std::vector<uint32_t> pattern_of_raw;
-  SmallGraph raw;
+uint32_t Classifier::operator()(std::span<const uint32_t> ids) {
   std::array<uint32_t, kMaxSize> nodes;
-  for (size_t i = 0; i < result.ids.size(); ++i) {
-    for (int j = 0; j < k; ++j) {
-      const uint32_t id = occurrences[i * k + j];
-      if (id >= graph.nodes()) throw BadInput("an occurrence names a node that the graph set does not have");
-      nodes[j] = graph.renumbered(id);
-    }
-    std::sort(nodes.begin(), nodes.begin() + k);  // one way to write a node set: more hits in the memo
-    induced({nodes.data(), size_t(k)}, raw);
-    if (memo.size() >= kMemoEntries) {
-      memo = PatternMap(k);
-      pattern_of_raw.clear();
-    }
-    const auto [raw_id, fresh] = memo.insert(raw);
-    if (fresh) {
-      const CanonicalForm form = canonicalize(raw);
-      const auto [id, new_pattern] = result.patterns.insert(reordered(raw, form.order));
-      if (new_pattern) result.automorphisms.push_back(form.automorphisms);
-      pattern_of_raw.push_back(id);
-    }
-    result.ids[i] = pattern_of_raw[raw_id];
+  for (int j = 0; j < k_; ++j) {
+    if (ids[j] >= graph_.nodes()) throw BadInput("an occurrence names a node that the graph set does not have");
+    nodes[j] = graph_.renumbered(ids[j]);
   }
-  return result;
+  std::sort(nodes.begin(), nodes.begin() + k_);  // one way to write a node set: more hits in the memo
+  induced_({nodes.data(), size_t(k_)}, raw_);
+  if (memo_.size() >= kMemoEntries) {
+    memo_ = PatternMap(k_);
+    pattern_of_raw_.clear();
+  }
+  const auto [raw_id, fresh] = memo_.insert(raw_);
+  if (fresh) {
+    const CanonicalForm form = canonicalize_(raw_);
+    const auto [id, new_pattern] = patterns_.insert(reordered(raw_, form.order));
+    if (new_pattern) automorphisms_.push_back(form.automorphisms);
+    pattern_of_raw_.push_back(id);
+  }
+  return pattern_of_raw_[raw_id];
+}
+
+Classification classify(const Graph& graph, int k, std::span<const uint32_t> occurrences) {
+  Classifier classifier(graph, k);
+  std::vector<uint32_t> ids(occurrences.size() / k);
+  for (size_t i = 0; i < ids.size(); ++i) ids[i] = classifier(occurrences.subspan(i * k, k));
+  return {std::move(ids), classifier.patterns(), classifier.automorphisms()};
 }
 
 }  // namespace grade

@@ -27,6 +27,29 @@ class InducedSubgraph {
   std::vector<uint8_t> place_;  // [local node] its place + 1 while it is a member
 };
 
+// Patterns of occurrences, one at a time. Numbers are given in order of first appearance.
+class Classifier {
+ public:
+  Classifier(const Graph& graph, int k) : graph_(graph), k_(k), induced_(graph), memo_(k), patterns_(k) {}
+
+  // `ids` are k ids of the graph set; they must be distinct and lie in one graph.
+  uint32_t operator()(std::span<const uint32_t> ids);
+
+  const PatternMap& patterns() const { return patterns_; }  // canonical forms
+  const std::vector<uint64_t>& automorphisms() const { return automorphisms_; }
+
+ private:
+  const Graph& graph_;
+  int k_;
+  InducedSubgraph induced_;
+  Canonicalizer canonicalize_;
+  PatternMap memo_;  // subgraphs as they were met -> pattern
+  std::vector<uint32_t> pattern_of_raw_;
+  PatternMap patterns_;
+  std::vector<uint64_t> automorphisms_;
+  SmallGraph raw_;
+};
+
 // `occurrences` is [n, k] row by row. The nodes of a row must be distinct and lie in one graph.
 Classification classify(const Graph& graph, int k, std::span<const uint32_t> occurrences);
 

@@ -15,6 +15,7 @@ using namespace nb::literals;
 
 void bind_nas_bench_101(nb::module_& m);
 void bind_sampling(nb::module_& m);
+void bind_search(nb::module_& m);
 
 namespace grade {
 namespace {
@@ -155,4 +156,5 @@ NB_MODULE(_core, m) {
       "graph"_a, "k"_a, "count"_a, "threads"_a, "progress"_a.none());
   bind_nas_bench_101(m);
   bind_sampling(m);
+  bind_search(m);
 }

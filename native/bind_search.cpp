@@ -1,0 +1,76 @@
+// The search's kernels at the border to Python.
+#include "arrays.hpp"
+#include "expand.hpp"
+
+namespace grade {
+namespace {
+
+using namespace nb::literals;
+
+GrowthLimits limits_of(const Vector<uint8_t>& allowed, const Vector<uint8_t>& distance, int steps_left, int most_in,
+                       int most_out, int most_edges) {
+  return {span_of(allowed), span_of(distance), steps_left, most_in, most_out, most_edges};
+}
+
+std::span<const uint32_t> rows_of_matrix(const Matrix<uint32_t>& matrix) {
+  return {matrix.data(), matrix.shape(0) * matrix.shape(1)};
+}
+
+Result<uint32_t> growth_counts(const Graph& graph, Matrix<uint32_t> occurrences, Vector<uint8_t> allowed,
+                               Vector<uint8_t> distance, int steps_left, int most_in, int most_out, int most_edges,
+                               int threads, std::optional<nb::callable> progress) {
+  const KeepGoing keep_going = watch(std::move(progress));
+  auto [result, data] = make_array<uint32_t>({occurrences.shape(0)});
+  {
+    nb::gil_scoped_release release;
+    const auto counts = count_growth(graph, static_cast<int>(occurrences.shape(1)), rows_of_matrix(occurrences),
+                                     limits_of(allowed, distance, steps_left, most_in, most_out, most_edges),
+                                     checked_threads(threads), keep_going);
+    std::copy(counts.begin(), counts.end(), data);
+  }
+  return result;
+}
+
+nb::tuple expand_occurrences(const Graph& graph, Matrix<uint32_t> occurrences, Vector<double> weights,
+                             Vector<double> rates, Vector<uint8_t> allowed, Vector<uint8_t> distance, int steps_left,
+                             int most_in, int most_out, int most_edges, uint64_t seed, int threads,
+                             std::optional<nb::callable> progress) {
+  const KeepGoing keep_going = watch(std::move(progress));
+  const int k = static_cast<int>(occurrences.shape(1));
+  std::optional<Grown> grown;
+  {
+    nb::gil_scoped_release release;
+    grown = expand(graph, k, rows_of_matrix(occurrences), span_of(weights), span_of(rates),
+                   limits_of(allowed, distance, steps_left, most_in, most_out, most_edges), seed,
+                   checked_threads(threads), keep_going);
+  }
+  const size_t n = grown->weights.size();
+  auto [rows_out, rows] = make_array<uint32_t>({n, size_t(k) + 1});
+  auto [weights_out, sums] = make_array<double>({n});
+  auto [ids_out, ids] = make_array<int32_t>({n});
+  std::copy(grown->occurrences.begin(), grown->occurrences.end(), rows);
+  std::copy(grown->weights.begin(), grown->weights.end(), sums);
+  std::copy(grown->ids.begin(), grown->ids.end(), ids);
+  auto [types, edges, automorphisms] =
+      pattern_arrays(grown->patterns, grown->automorphisms, grown->patterns.sorted(), k + 1);
+  return nb::make_tuple(rows_out, weights_out, ids_out, types, edges, automorphisms);
+}
+
+Result<double> hashes(Matrix<uint32_t> occurrences, uint64_t seed) {
+  auto [result, data] = make_array<double>({occurrences.shape(0)});
+  hash_node_sets(static_cast<int>(occurrences.shape(1)), rows_of_matrix(occurrences), seed,
+                 {data, occurrences.shape(0)});
+  return result;
+}
+
+}  // namespace
+}  // namespace grade
+
+void bind_search(nanobind::module_& m) {
+  using namespace grade;
+  m.def("growth_counts", &growth_counts, "graph"_a, "occurrences"_a, "allowed"_a, "distance"_a, "steps_left"_a,
+        "most_in"_a, "most_out"_a, "most_edges"_a, "threads"_a, "progress"_a.none());
+  m.def("expand", &expand_occurrences, "graph"_a, "occurrences"_a, "weights"_a, "rates"_a, "allowed"_a, "distance"_a,
+        "steps_left"_a, "most_in"_a, "most_out"_a, "most_edges"_a, "seed"_a, "threads"_a, "progress"_a.none());
+  m.def("hash_node_sets", &hashes, "occurrences"_a, "seed"_a);
+}

@@ -1,0 +1,274 @@
+#include "expand.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "classify.hpp"
+#include "random.hpp"
+
+namespace grade {
+namespace {
+
+uint64_t node_hash(uint32_t node, uint64_t seed) { return mixed(node + mixed(seed + 0x9E3779B97F4A7C15ull)); }
+
+// The candidates of one occurrence: nodes outside it that touch it and may be added.
+class Growth {
+ public:
+  Growth(const Graph& graph, int k, const GrowthLimits& limits)
+      : graph_(graph), k_(k), limits_(limits), slot_(graph.largest(), 0) {}
+
+  // Core ids of the members -> candidates (core ids), in a fixed order.
+  std::span<const uint32_t> of(std::span<const uint32_t> members) {
+    const uint32_t first = graph_.begin_of(graph_.graph_of(members[0]));
+    candidates_.clear();
+    nodes_.clear();
+    bool near = limits_.distance.empty();
+    for (uint32_t member : members) {
+      slot_[member - first] = kMember;
+      near = near || limits_.distance[graph_.original(member)] <= limits_.steps_left;
+    }
+    int edges = 0;
+    for (int i = 0; i < k_; ++i) {  // degrees inside the occurrence
+      out_[i] = in_[i] = 0;
+      for (const Neighbour& n : graph_.neighbours(members[i])) {
+        const uint32_t slot = slot_[n.node - first];
+        if (slot != kMember) continue;
+        const ArcClass& arc = graph_.arc_class(graph_.arc(n));
+        out_[i] += arc.outward != 0;
+        in_[i] += arc.inward != 0;
+      }
+      edges += out_[i];
+    }
+    for (int i = 0; i < k_; ++i) {
+      for (const Neighbour& n : graph_.neighbours(members[i])) {
+        uint32_t& slot = slot_[n.node - first];
+        if (slot == kMember) continue;
+        if (slot == 0) {
+          const uint32_t id = graph_.original(n.node);
+          nodes_.push_back({n.node, 0, 0, edges, limits_.allowed.empty() || limits_.allowed[id] != 0});
+          slot = static_cast<uint32_t>(nodes_.size());
+          if (!near && limits_.distance[id] > limits_.steps_left) nodes_.back().legal = false;
+        }
+        Candidate& candidate = nodes_[slot - 1];
+        const ArcClass& arc = graph_.arc_class(graph_.arc(n));
+        const int outward = arc.outward != 0, inward = arc.inward != 0;
+        candidate.in += outward;
+        candidate.out += inward;
+        candidate.edges += outward + inward;
+        candidate.legal = candidate.legal && out_[i] + outward <= limits_.most_out &&
+                          in_[i] + inward <= limits_.most_in;
+      }
+    }
+    for (const Candidate& c : nodes_) {
+      slot_[c.node - first] = 0;
+      if (c.legal && c.in <= limits_.most_in && c.out <= limits_.most_out && c.edges <= limits_.most_edges) {
+        candidates_.push_back(c.node);
+      }
+    }
+    for (uint32_t member : members) slot_[member - first] = 0;
+    return candidates_;
+  }
+
+ private:
+  static constexpr uint32_t kMember = UINT32_MAX;
+  struct Candidate {
+    uint32_t node;
+    int in, out, edges;
+    bool legal;
+  };
+
+  const Graph& graph_;
+  const int k_;
+  const GrowthLimits& limits_;
+  std::vector<uint32_t> slot_;  // [local node] number + 1 of a candidate, or kMember
+  std::vector<Candidate> nodes_;
+  std::vector<uint32_t> candidates_;
+  std::array<int, kMaxSize> out_{}, in_{};
+};
+
+// Distinct node sets of one size with weights, found by their whole content.
+class NodeSets {
+ public:
+  explicit NodeSets(int k) : k_(k), slots_(1 << 10, 0) {}
+
+  void add(std::span<const uint32_t> nodes, uint64_t hash, double weight) {
+    if (weights.size() * 2 >= slots_.size()) grow();
+    for (size_t at = hash;; ++at) {
+      uint32_t& entry = slots_[at & (slots_.size() - 1)];
+      if (entry == 0) {
+        rows.insert(rows.end(), nodes.begin(), nodes.end());
+        hashes_.push_back(hash);
+        weights.push_back(weight);
+        entry = static_cast<uint32_t>(weights.size());
+        return;
+      }
+      if (hashes_[entry - 1] == hash && std::equal(nodes.begin(), nodes.end(), rows.begin() + size_t(entry - 1) * k_)) {
+        weights[entry - 1] += weight;
+        return;
+      }
+    }
+  }
+
+  std::vector<uint32_t> rows;
+  std::vector<double> weights;
+
+ private:
+  void grow() {
+    slots_.assign(slots_.size() * 2, 0);
+    for (uint32_t i = 0; i < weights.size(); ++i) {
+      size_t at = hashes_[i];
+      while (slots_[at & (slots_.size() - 1)]) ++at;
+      slots_[at & (slots_.size() - 1)] = i + 1;
+    }
+  }
+
+  int k_;
+  std::vector<uint32_t> slots_;
+  std::vector<uint64_t> hashes_;
+};
+
+// [begin, end) rows of the occurrences of each graph that has any. The rows must be ordered by graph.
+std::vector<std::pair<size_t, size_t>> rows_by_graph(const Graph& graph, int k, std::span<const uint32_t> occurrences) {
+  std::vector<std::pair<size_t, size_t>> ranges;
+  uint32_t last = UINT32_MAX;
+  for (size_t row = 0; row * k < occurrences.size(); ++row) {
+    if (occurrences[row * k] >= graph.nodes()) throw BadInput("an occurrence names a node that the graph set does not have");
+    const uint32_t owner = graph.graph_of(occurrences[row * k]);
+    if (owner != last) {
+      if (last != UINT32_MAX && owner < last) throw BadInput("the occurrences are not ordered by graph");
+      ranges.push_back({row, row});
+      last = owner;
+    }
+    ranges.back().second = row + 1;
+  }
+  return ranges;
+}
+
+void members_of(const Graph& graph, int k, std::span<const uint32_t> occurrences, size_t row,
+                std::array<uint32_t, kMaxSize>& members) {
+  const uint32_t owner = graph.graph_of(occurrences[row * k]);
+  for (int i = 0; i < k; ++i) {
+    const uint32_t id = occurrences[row * k + i];
+    if (id < graph.begin_of(owner) || id >= graph.end_of(owner) || (i && id <= occurrences[row * k + i - 1])) {
+      throw BadInput("the nodes of an occurrence must ascend and lie in one graph");
+    }
+    members[i] = graph.renumbered(id);
+  }
+}
+
+void check(int k, std::span<const uint32_t> occurrences, const Graph& graph, const GrowthLimits& limits) {
+  if (k < 1 || k >= kMaxSize) throw BadInput("occurrences of 1 to 15 nodes can be grown");
+  if (occurrences.size() % k) throw BadInput("occurrences must be [n, k]");
+  for (auto array : {limits.allowed, limits.distance}) {
+    if (!array.empty() && array.size() != graph.nodes()) throw BadInput("a limit must have one entry for each node");
+  }
+}
+
+}  // namespace
+
+std::vector<uint32_t> count_growth(const Graph& graph, int k, std::span<const uint32_t> occurrences,
+                                   const GrowthLimits& limits, int threads, const KeepGoing& keep_going) {
+  check(k, occurrences, graph, limits);
+  const size_t n = occurrences.size() / k;
+  for (size_t row = 0; row < n; ++row) {
+    if (occurrences[row * k] >= graph.nodes()) throw BadInput("an occurrence names a node that the graph set does not have");
+  }
+  std::vector<uint32_t> result(n);
+  std::vector<Growth> growths(threads, Growth(graph, k, limits));
+  parallel_chunks(n, 256, threads, keep_going, [&](int thread, size_t begin, size_t end, const std::atomic<bool>&) {
+    std::array<uint32_t, kMaxSize> members;
+    for (size_t row = begin; row < end; ++row) {
+      members_of(graph, k, occurrences, row, members);
+      result[row] = static_cast<uint32_t>(growths[thread].of({members.data(), size_t(k)}).size());
+    }
+  });
+  return result;
+}
+
+Grown expand(const Graph& graph, int k, std::span<const uint32_t> occurrences, std::span<const double> weights,
+             std::span<const double> rates, const GrowthLimits& limits, uint64_t seed, int threads,
+             const KeepGoing& keep_going) {
+  check(k, occurrences, graph, limits);
+  if (weights.size() * k != occurrences.size() || rates.size() != weights.size()) {
+    throw BadInput("every occurrence needs a weight and a rate");
+  }
+  const auto graphs = rows_by_graph(graph, k, occurrences);
+
+  struct Part {  // what one graph gave
+    NodeSets sets;
+    std::vector<uint32_t> ids;  // patterns as numbered by the thread that did the graph
+    int thread = 0;
+  };
+  std::vector<Part> parts(graphs.size(), Part{NodeSets(k + 1), {}, 0});
+  std::vector<Growth> growths(threads, Growth(graph, k, limits));
+  std::vector<Classifier> classifiers(threads, Classifier(graph, k + 1));
+
+  parallel_chunks(graphs.size(), 1, threads, keep_going,
+                  [&](int thread, size_t begin, size_t end, const std::atomic<bool>& stop) {
+    std::array<uint32_t, kMaxSize> members, grown;
+    for (size_t g = begin; g < end; ++g) {
+      Part& part = parts[g];
+      part.thread = thread;
+      for (size_t row = graphs[g].first; row < graphs[g].second && !stop; ++row) {
+        members_of(graph, k, occurrences, row, members);
+        const uint32_t* ids = occurrences.data() + row * k;
+        uint64_t sum = 0;
+        for (int i = 0; i < k; ++i) sum += node_hash(ids[i], seed);
+        for (uint32_t candidate : growths[thread].of({members.data(), size_t(k)})) {
+          const uint32_t id = graph.original(candidate);
+          const uint64_t hash = mixed(sum + node_hash(id, seed));
+          if (std::ldexp(static_cast<double>(hash >> 11), -53) >= rates[row]) continue;
+          const auto at = std::upper_bound(ids, ids + k, id) - ids;
+          std::copy_n(ids, at, grown.begin());
+          grown[at] = id;
+          std::copy(ids + at, ids + k, grown.begin() + at + 1);
+          part.sets.add({grown.data(), size_t(k) + 1}, hash, weights[row] / rates[row]);
+        }
+      }
+      const size_t found = part.sets.weights.size();
+      part.ids.resize(found);
+      for (size_t i = 0; i < found && !stop; ++i) {
+        part.ids[i] = classifiers[thread]({part.sets.rows.data() + i * (k + 1), size_t(k) + 1});
+      }
+    }
+  });
+
+  // Number the patterns of all threads by their codes, so that who did what leaves no trace.
+  PatternMap all(k + 1);
+  std::vector<uint64_t> automorphisms;
+  std::vector<std::vector<uint32_t>> joined(threads);
+  for (int thread = 0; thread < threads; ++thread) {
+    const Classifier& c = classifiers[thread];
+    for (uint32_t id = 0; id < c.patterns().size(); ++id) {
+      const auto [number, fresh] = all.insert(c.patterns().at(id));
+      if (fresh) automorphisms.push_back(c.automorphisms()[id]);
+      joined[thread].push_back(number);
+    }
+  }
+  Grown result{{}, {}, {}, PatternMap(k + 1), {}};
+  const std::vector<uint32_t> order = all.sorted();
+  std::vector<uint32_t> row_of(order.size());
+  for (uint32_t row = 0; row < order.size(); ++row) {
+    row_of[order[row]] = row;
+    result.patterns.insert(all.at(order[row]));
+    result.automorphisms.push_back(automorphisms[order[row]]);
+  }
+  for (Part& part : parts) {
+    result.occurrences.insert(result.occurrences.end(), part.sets.rows.begin(), part.sets.rows.end());
+    result.weights.insert(result.weights.end(), part.sets.weights.begin(), part.sets.weights.end());
+    for (uint32_t id : part.ids) result.ids.push_back(row_of[joined[part.thread][id]]);
+    part = Part{NodeSets(1), {}, 0};  // give the memory back as it is copied
+  }
+  return result;
+}
+
+void hash_node_sets(int k, std::span<const uint32_t> occurrences, uint64_t seed, std::span<double> result) {
+  for (size_t row = 0; row < result.size(); ++row) {
+    uint64_t sum = 0;
+    for (int i = 0; i < k; ++i) sum += node_hash(occurrences[row * k + i], seed);
+    result[row] = std::ldexp(static_cast<double>(mixed(sum) >> 11) + 1, -53);
+  }
+}
+
+}  // namespace grade

@@ -1,0 +1,49 @@
+// Growing occurrences by one node (the paper's algorithm "Expand One Node") without holding more than asked for.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "graph.hpp"
+#include "parallel.hpp"
+#include "pattern_map.hpp"
+
+namespace grade {
+
+// What a grown occurrence must satisfy to be made at all. Each limit holds for every subgraph of a subgraph that
+// satisfies it, so that nothing is lost by applying it early.
+struct GrowthLimits {
+  std::span<const uint8_t> allowed;   // [nodes of the set] whether a node may be added; empty: all
+  std::span<const uint8_t> distance;  // [nodes of the set] steps to the nearest wanted node; empty: no wish
+  int steps_left;                     // after this one: some member must lie so near to a wanted node
+  int most_in, most_out, most_edges;  // degrees inside the subgraph, and its number of edges
+};
+
+// Number of ways to grow each of the occurrences [n, k] (ids of the graph set) within the limits.
+std::vector<uint32_t> count_growth(const Graph& graph, int k, std::span<const uint32_t> occurrences,
+                                   const GrowthLimits& limits, int threads, const KeepGoing& keep_going);
+
+struct Grown {
+  std::vector<uint32_t> occurrences;    // [m, k + 1] ascending ids of the graph set, no node set twice
+  std::vector<double> weights;          // [m] sum of weight / rate over the given occurrences inside
+  std::vector<uint32_t> ids;            // [m] pattern of each
+  PatternMap patterns;                  // canonical forms, by code
+  std::vector<uint64_t> automorphisms;  // of each pattern
+};
+
+// Grows every occurrence by every adjacent node, keeps a grown node set when a seeded hash of it falls under the rate
+// of the occurrence that it grew from, joins equal node sets, and classifies them.
+//
+// A grown node set O' passes the rate r of an occurrence O with probability r, and then brings weight(O) / r: the
+// expected sum over the occurrences inside O' is the sum of their weights, whatever the rates. The hash depends on the
+// node set and the seed alone, so that the result is the same for any number of threads, and so that a node set that
+// grew from several occurrences is dropped or kept as one.
+Grown expand(const Graph& graph, int k, std::span<const uint32_t> occurrences, std::span<const double> weights,
+             std::span<const double> rates, const GrowthLimits& limits, uint64_t seed, int threads,
+             const KeepGoing& keep_going);
+
+// A number in (0, 1] from the seed and each of the node sets [n, k], whatever the order of the nodes.
+void hash_node_sets(int k, std::span<const uint32_t> occurrences, uint64_t seed, std::span<double> result);
+
+}  // namespace grade
