@@ -1,0 +1,114 @@
+"""One step of the search: all kept occurrences grown by one node (the paper's algorithm "Expand One Node").
+
+Let B be the kept k-patterns. For a (k+1)-pattern C let s(C) be the number of its nodes u such that C - u is connected
+and in B; it depends on C alone. An occurrence O' of C contains exactly s(C) occurrences O of patterns in B, each with
+expected weight 1, so that
+
+    W(O') = 1 / s(C) * sum of w(O) over the listed O inside O'
+
+has expected weight 1 again. Occurrences of patterns with many ways to grow (hubs) are thinned before they are made, by
+a seeded hash of the grown node set, at a rate that is known and divided by. Where one of the s(C) lists is complete and
+was not thinned, every occurrence of C has been met: then the weights are set to 1 and the count is exact.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grade import _core
+from grade.graphs import GraphSet, PatternTable
+from grade.search.constraints import UNLIMITED, Constraints
+from grade.search.occurrences import OccurrenceLists
+
+
+def grow(
+    graphs: GraphSet,
+    lists: OccurrenceLists,
+    *,
+    constraints: Constraints,
+    steps_left: int,
+    capacity: int,
+    seed: int,
+    threads: int,
+) -> OccurrenceLists:
+    """All patterns that grow from the lists by one node, with their occurrences.
+
+    Parameters
+    ----------
+    steps_left : growth steps that follow this one, for "contains" constraints
+    capacity : about how many grown occurrences may be made; more ways to grow are thinned
+    """
+    limits = (
+        constraints.allowed_nodes(graphs),
+        constraints.distances(graphs, steps_left + 1),
+        steps_left,
+        constraints.max_in_degree or UNLIMITED,
+        constraints.max_out_degree or UNLIMITED,
+        constraints.max_edges or UNLIMITED,
+    )
+    by_graph = np.argsort(lists.occurrences[:, 0], kind="stable")  # ids of a graph are consecutive
+    occurrences = lists.occurrences[by_graph]
+    owner = lists.pattern_of_row[by_graph]
+    ways = _core.growth_counts(graphs.core, occurrences, *limits, threads, None)
+    rates = growth_rates(np.bincount(owner, ways, len(lists)).astype(np.float64), capacity)
+    rows, sums, ids, types, edges, automorphisms = _core.expand(
+        graphs.core, occurrences, lists.weights[by_graph], rates[owner], *limits, seed, threads, None
+    )
+    patterns = PatternTable(types, edges, automorphisms, graphs.node_vocabulary, graphs.edge_vocabulary)
+    parents = connected_parts(patterns, lists.patterns)
+    met_in_full = np.append(lists.complete & (rates >= 1), False)  # -1 stands for "not in B"
+    complete = np.any(met_in_full[parents], axis=1)
+    weights = np.where(complete[ids], 1.0, sums / (parents >= 0).sum(axis=1)[ids])
+    grown = OccurrenceLists.group(patterns, ids, rows, weights, complete)
+    wanted = constraints.may_grow(patterns)
+    return grown if wanted.all() else grown.take(np.flatnonzero(wanted))
+
+
+def growth_rates(ways: NDArray[np.float64], capacity: int) -> NDArray[np.float64]:
+    """[patterns] rates that leave about ``capacity`` ways in all: 1 for patterns with few, less for those with many.
+
+    >>> growth_rates(np.array([10.0, 100.0, 1000.0]), 210)
+    array([1. , 1. , 0.1])
+    """
+    ascending = np.sort(ways)
+    left, share = float(capacity), np.inf
+    for i, number in enumerate(
+        ascending
+    ):  # patterns that stay under an equal share leave room for the others
+        share = left / (len(ascending) - i)
+        if number > share:
+            break
+        left -= number
+        share = np.inf
+    with np.errstate(divide="ignore"):
+        return np.minimum(1.0, np.where(ways > 0, share / ways, 1.0))
+
+
+def connected_parts(patterns: PatternTable, kept: PatternTable) -> NDArray[np.int64]:
+    """[n, k + 1] for every node of a (k+1)-pattern: the kept k-pattern that is left without it, or -1.
+
+    -1 stands where what is left is not connected, or not among the kept.
+    """
+    size = patterns.size
+    result = np.full((len(patterns), size), -1, np.int64)
+    if len(patterns) == 0 or len(kept) == 0:
+        return result
+    order = np.argsort(kept.keys)
+    keys = kept.keys[order]
+    for node in range(size):
+        rest = np.delete(np.arange(size), node)
+        edges = patterns.edges[:, rest[:, None], rest]
+        whole = np.flatnonzero(are_connected(edges))
+        part = PatternTable.canonical(patterns.node_types[whole][:, rest], edges[whole])
+        place = np.minimum(np.searchsorted(keys, part.keys), len(keys) - 1)
+        result[whole, node] = np.where(keys[place] == part.keys, order[place], -1)
+    return result
+
+
+def are_connected(edges: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """[n] whether digraphs [n, k, k] are connected, directions aside."""
+    k = edges.shape[1]
+    touches = (edges > 0) | (edges.transpose(0, 2, 1) > 0) | np.eye(k, dtype=bool)
+    reached = touches[:, 0]
+    for _ in range(k - 1):
+        reached = np.any(touches & reached[:, :, None], axis=1)
+    return np.asarray(reached.all(axis=1))

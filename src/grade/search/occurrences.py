@@ -1,0 +1,174 @@
+"""Occurrence lists: bounded, weighted, and honest about what they leave out."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grade import _core
+from grade.graphs import GraphSet, PatternTable
+from grade.graphs.strings import ranges
+
+
+@dataclass(frozen=True, eq=False)
+class OccurrenceLists:
+    """Patterns of one size, each with a list of weighted occurrences.
+
+    Every occurrence of a listed pattern has the expected weight 1, whether it is in the list or not (then its weight is
+    0): so the sum of the weights is an unbiased count, for patterns that were fixed before the seed was drawn. A
+    ``complete`` list holds every occurrence, each with weight 1. ``counts`` are those of the list before it was
+    thinned; ``exact`` says that a count is the true number.
+    """
+
+    patterns: PatternTable  # [m]
+    offsets: NDArray[np.int64]  # [m + 1] rows of each pattern
+    occurrences: NDArray[np.uint32]  # [n, k] ascending global ids
+    weights: NDArray[np.float64]  # [n]
+    counts: NDArray[np.float64]  # [m]
+    exact: NDArray[np.bool_]  # [m] the count is exact
+    complete: NDArray[np.bool_]  # [m] the list holds every occurrence
+
+    @classmethod
+    def group(
+        cls,
+        patterns: PatternTable,
+        ids: NDArray[np.int32],
+        occurrences: NDArray[np.uint32],
+        weights: NDArray[np.float64],
+        complete: NDArray[np.bool_],
+    ) -> "OccurrenceLists":
+        """Lists from occurrences in any order with their pattern ids."""
+        order = np.argsort(ids, kind="stable")
+        sizes = np.bincount(ids, minlength=len(patterns))
+        return cls(
+            patterns,
+            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            occurrences[order],
+            weights[order],
+            np.bincount(ids, weights, len(patterns)).astype(np.float64),
+            complete.copy(),
+            complete.copy(),
+        )
+
+    @classmethod
+    def all_of_size(cls, graphs: GraphSet, k: int, count: int, threads: int) -> "OccurrenceLists":
+        """Every connected induced k-subgraph, listed; ``count`` of them."""
+        rows = _core.enumerate(graphs.core, k, count, threads, None)
+        ids, types, edges, automorphisms = _core.classify(graphs.core, rows)
+        patterns = PatternTable(types, edges, automorphisms, graphs.node_vocabulary, graphs.edge_vocabulary)
+        return cls.group(patterns, ids, rows, np.ones(len(rows)), np.ones(len(patterns), bool))
+
+    def __len__(self) -> int:
+        return len(self.patterns)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """[m] number of listed occurrences."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def pattern_of_row(self) -> NDArray[np.int64]:
+        """[n] the pattern of each listed occurrence."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    def rows(self, pattern: int) -> slice:
+        """Where a pattern's occurrences are."""
+        return slice(int(self.offsets[pattern]), int(self.offsets[pattern + 1]))
+
+    def take(self, patterns: ArrayLike) -> "OccurrenceLists":
+        """The lists of these patterns, in this order."""
+        chosen = np.asarray(patterns, np.int64)
+        lengths = self.lengths[chosen]
+        rows = ranges(self.offsets[chosen], lengths)
+        return OccurrenceLists(
+            self.patterns.take(chosen),
+            np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            self.occurrences[rows],
+            self.weights[rows],
+            self.counts[chosen],
+            self.exact[chosen],
+            self.complete[chosen],
+        )
+
+    def aligned(self, wanted: PatternTable) -> "OccurrenceLists":
+        """The lists of these patterns, in this order; one that is not here gets an empty list and the count 0."""
+        order = np.argsort(self.patterns.keys)
+        place = np.searchsorted(self.patterns.keys[order], wanted.keys)
+        here = np.zeros(len(wanted), bool)
+        inside = np.flatnonzero(place < len(order))
+        here[inside] = self.patterns.keys[order[place[inside]]] == wanted.keys[inside]
+        found = self.take(order[place[here]])
+        lengths, counts = np.zeros(len(wanted), np.int64), np.zeros(len(wanted))
+        exact, complete = np.zeros(len(wanted), bool), np.zeros(len(wanted), bool)
+        lengths[here], counts[here] = found.lengths, found.counts
+        exact[here], complete[here] = found.exact, found.complete
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        return OccurrenceLists(wanted, offsets, found.occurrences, found.weights, counts, exact, complete)
+
+    def thinned(self, most: int, seed: int) -> "OccurrenceLists":
+        """At most so many occurrences per pattern, by priority sampling (Duffield, Lund and Thorup, 2007).
+
+        An occurrence of weight w gets the priority w / u, with u uniform in (0, 1] from a seeded hash of its nodes; the
+        ``most`` highest are kept, each with weight max(w, t), where t is the next priority. The expected new weight is
+        w: the sum over any set of occurrences stays unbiased, and heavy occurrences are kept for certain.
+        """
+        if not (self.lengths > most).any():
+            return self
+        priority = self.weights / _core.hash_node_sets(self.occurrences, seed)
+        order = np.lexsort((-priority, self.pattern_of_row))
+        rank = np.arange(len(order)) - np.repeat(self.offsets[:-1], self.lengths)
+        threshold = np.zeros(len(self))
+        at_threshold = order[rank == most]
+        threshold[self.pattern_of_row[at_threshold]] = priority[at_threshold]
+        kept = np.sort(order[rank < most])
+        owner = self.pattern_of_row[kept]
+        lengths = np.minimum(self.lengths, most)
+        return OccurrenceLists(
+            self.patterns,
+            np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            self.occurrences[kept],
+            np.maximum(self.weights[kept], threshold[owner]),
+            self.counts,
+            self.exact,
+            self.complete & (self.lengths <= most),
+        )
+
+    def graph_support(self, graphs: GraphSet) -> NDArray[np.int64]:
+        """[m] number of graphs with a listed occurrence: exact for a complete list, else a lower bound."""
+        owner = graphs.graphs_of(self.occurrences[:, 0])
+        pairs = np.unique(self.pattern_of_row * (len(graphs) + 1) + owner)
+        return np.bincount(pairs // (len(graphs) + 1), minlength=len(self)).astype(np.int64)
+
+    def coverage(self) -> NDArray[np.int64]:
+        """[m] number of nodes in listed occurrences: exact for a complete list, else a lower bound."""
+        size = self.occurrences.shape[1]
+        highest = int(self.occurrences.max(initial=0)) + 1
+        pairs = np.unique(np.repeat(self.pattern_of_row, size) * highest + self.occurrences.ravel())
+        return np.bincount(pairs // highest, minlength=len(self)).astype(np.int64)
+
+    def disjoint(self) -> NDArray[np.int64]:
+        """[m] occurrences that share no node, taken greedily in the order of their node ids.
+
+        A lower bound of the largest such number; deterministic.
+        """
+        result = np.zeros(len(self), np.int64)
+        for pattern in range(len(self)):
+            result[pattern] = greedy_disjoint(self.occurrences[self.rows(pattern)])
+        return result
+
+
+def greedy_disjoint(occurrences: NDArray[np.uint32]) -> int:
+    """How many of these are taken when each is taken unless it meets one taken before.
+
+    >>> greedy_disjoint(np.array([[1, 2], [2, 3], [3, 4]], np.uint32))
+    2
+    """
+    used: set[int] = set()
+    taken = 0
+    order = np.lexsort(occurrences.T[::-1])
+    for nodes in occurrences[order].tolist():
+        if used.isdisjoint(nodes):
+            used.update(nodes)
+            taken += 1
+    return taken
