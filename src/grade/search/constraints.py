@@ -262,15 +262,14 @@ class Constraints:
         return allowed[graphs.node_types].astype(np.uint8)
 
     def distances(self, graphs: GraphSet, steps: int) -> NDArray[np.uint8]:
-        """[nodes] steps, directions aside, to the nearest node of a wanted type; empty without a wish.
+        """[nodes] steps, directions aside, to the nearest node of the wanted type; empty without a wish.
 
-        With several wishes it is the distance to the farthest of them: a pattern needs them all.
+        With several wishes it is that for the rarest type: a pattern needs them all, so it needs that one.
         """
-        farthest = np.zeros(graphs.nodes if self.contains else 0, np.uint8)
-        for glob in self.contains:
-            wanted = matching_types([glob], graphs.node_vocabulary)[graphs.node_types]
-            farthest = np.maximum(farthest, distances_to(graphs, wanted, steps))
-        return farthest
+        wishes = [matching_types([glob], graphs.node_vocabulary)[graphs.node_types] for glob in self.contains]
+        if not wishes:
+            return np.zeros(0, np.uint8)
+        return distances_to(graphs, min(wishes, key=np.count_nonzero), steps)
 
     def describe(self) -> list[str]:
         """The constraints in words."""
