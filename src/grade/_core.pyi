@@ -136,3 +136,8 @@ def expand(
 
 def hash_node_sets(occurrences: NDArray[np.uint32], seed: int) -> NDArray[np.float64]:
     """[n] numbers in (0, 1] from the seed and the node sets [n, k]."""
+
+def list_supports(
+    graph: Graph, offsets: NDArray[np.int64], occurrences: NDArray[np.uint32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """([m] graphs, [m] disjoint occurrences taken greedily, [m] nodes covered) of lists of occurrences [n, k]."""

@@ -134,41 +134,11 @@ class OccurrenceLists:
             self.complete & (self.lengths <= most),
         )
 
-    def graph_support(self, graphs: GraphSet) -> NDArray[np.int64]:
-        """[m] number of graphs with a listed occurrence: exact for a complete list, else a lower bound."""
-        owner = graphs.graphs_of(self.occurrences[:, 0])
-        pairs = np.unique(self.pattern_of_row * (len(graphs) + 1) + owner)
-        return np.bincount(pairs // (len(graphs) + 1), minlength=len(self)).astype(np.int64)
+    def supports(self, graphs: GraphSet) -> dict[str, NDArray[np.int64]]:
+        """[m] what the listed occurrences show: exact for a complete list, else a lower bound.
 
-    def coverage(self) -> NDArray[np.int64]:
-        """[m] number of nodes in listed occurrences: exact for a complete list, else a lower bound."""
-        size = self.occurrences.shape[1]
-        highest = int(self.occurrences.max(initial=0)) + 1
-        pairs = np.unique(np.repeat(self.pattern_of_row, size) * highest + self.occurrences.ravel())
-        return np.bincount(pairs // highest, minlength=len(self)).astype(np.int64)
-
-    def disjoint(self) -> NDArray[np.int64]:
-        """[m] occurrences that share no node, taken greedily in the order of their node ids.
-
-        A lower bound of the largest such number; deterministic.
+        ``graphs`` with an occurrence; ``disjoint`` occurrences, taken greedily in the order of the list; nodes in some
+        occurrence (``coverage``).
         """
-        result = np.zeros(len(self), np.int64)
-        for pattern in range(len(self)):
-            result[pattern] = greedy_disjoint(self.occurrences[self.rows(pattern)])
-        return result
-
-
-def greedy_disjoint(occurrences: NDArray[np.uint32]) -> int:
-    """How many of these are taken when each is taken unless it meets one taken before.
-
-    >>> greedy_disjoint(np.array([[1, 2], [2, 3], [3, 4]], np.uint32))
-    2
-    """
-    used: set[int] = set()
-    taken = 0
-    order = np.lexsort(occurrences.T[::-1])
-    for nodes in occurrences[order].tolist():
-        if used.isdisjoint(nodes):
-            used.update(nodes)
-            taken += 1
-    return taken
+        found = _core.list_supports(graphs.core, self.offsets, self.occurrences)
+        return dict(zip(("graphs", "disjoint", "coverage"), found, strict=True))

@@ -1,0 +1,57 @@
+"""By what the search ranks its candidates."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grade.errors import InputError
+from grade.graphs import GraphSet, PatternTable
+from grade.search.beam import Score
+from grade.search.occurrences import OccurrenceLists
+
+LogProbability = Callable[[PatternTable], NDArray[np.float64]]
+
+RANKINGS = {
+    "occurrences": "number of occurrences, the paper's frequency",
+    "graphs": "number of graphs that contain the pattern",
+    "disjoint": "number of occurrences that share no node",
+    "coverage": "number of nodes in some occurrence",
+    "estimator": "the estimator's log-probability, as in the paper",
+    "hybrid": "the estimator chooses twice the beam, the number of occurrences ranks them",
+}
+
+
+def ranking(
+    name: str, graphs: GraphSet, beam: int, log_probability: Mapping[int, LogProbability] | None = None
+) -> Score:
+    """The score by this name. The estimator's are taken by size from ``log_probability``."""
+    if name not in RANKINGS:
+        raise InputError(f"There is no ranking named {name!r}; known: {', '.join(RANKINGS)}.")
+
+    def score(lists: OccurrenceLists) -> NDArray[np.float64]:
+        if name == "occurrences":
+            return lists.counts
+        if name in ("graphs", "disjoint", "coverage"):
+            return lists.supports(graphs)[name] + tie_break(lists.counts)
+        assert log_probability is not None
+        scores = log_probability[lists.patterns.size](lists.patterns)
+        if name == "estimator":
+            return scores
+        chosen = np.argsort(-scores, kind="stable")[: 2 * beam]
+        result = np.full(len(lists), -np.inf)
+        result[chosen] = lists.counts[chosen]
+        return result
+
+    return score
+
+
+def needs_estimator(name: str) -> bool:
+    return name in ("estimator", "hybrid")
+
+
+def tie_break(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Ranks of counts, scaled to less than a unit: supports are whole numbers and often equal."""
+    ranks = np.empty(len(counts))
+    ranks[np.argsort(counts, kind="stable")] = np.arange(len(counts))
+    return np.asarray(ranks / max(2 * len(counts), 1))

@@ -1,0 +1,61 @@
+"""Supports of lists against plain Python."""
+
+import numpy as np
+import pytest
+
+from grade.graphs import GraphSet
+from grade.search import OccurrenceLists
+from grade.search.ranking import RANKINGS, ranking
+from grade.sources import load
+from tests.search.test_beam import search
+
+
+@pytest.fixture(scope="module")
+def mini() -> GraphSet:
+    return load("zoo-mini")
+
+
+@pytest.fixture(scope="module")
+def lists(mini: GraphSet) -> OccurrenceLists:
+    return search(mini, 4)[-1].lists
+
+
+def test_supports_of_lists(mini: GraphSet, lists: OccurrenceLists) -> None:
+    found = lists.supports(mini)
+    for pattern in range(0, len(lists), 7):
+        rows = lists.occurrences[lists.rows(pattern)].tolist()
+        used: set[int] = set()
+        taken = 0
+        for nodes in rows:
+            if used.isdisjoint(nodes):
+                used.update(nodes)
+                taken += 1
+        assert found["disjoint"][pattern] == taken
+        assert found["coverage"][pattern] == len({node for nodes in rows for node in nodes})
+        assert found["graphs"][pattern] == len({mini.graph_of(nodes[0]) for nodes in rows})
+
+
+@pytest.mark.parametrize("name", ["graphs", "disjoint", "coverage"])
+def test_rankings_order_by_support_then_by_count(mini: GraphSet, lists: OccurrenceLists, name: str) -> None:
+    scores = ranking(name, mini, 10)(lists)
+    order = np.argsort(-scores, kind="stable")
+    support = lists.supports(mini)[name][order]
+    assert (np.diff(support) <= 0).all()
+    equal = np.diff(support) == 0
+    assert equal.any()
+    assert (np.diff(lists.counts[order])[equal] <= 0).all()
+
+
+def test_hybrid_ranks_what_the_estimator_chose_by_counts(mini: GraphSet, lists: OccurrenceLists) -> None:
+    rng = np.random.default_rng(0)
+    guess = rng.normal(size=len(lists))
+    scores = ranking("hybrid", mini, 20, {4: lambda patterns: guess})(lists)
+    chosen = np.argsort(-guess)[:40]
+    assert np.isfinite(scores).sum() == 40
+    assert np.array_equal(scores[chosen], lists.counts[chosen])
+    assert np.array_equal(ranking("estimator", mini, 20, {4: lambda patterns: guess})(lists), guess)
+
+
+def test_an_unknown_ranking_is_refused(mini: GraphSet) -> None:
+    with pytest.raises(ValueError, match="known: " + ", ".join(RANKINGS)):
+        ranking("frequency", mini, 10)
