@@ -14,7 +14,8 @@ import grade
 from grade import cli
 from grade.graphs.storage import load_graph_set
 from grade.sampling.census import Census, take_census
-from grade.sources import load
+from grade.sources import building, load
+from tests.onnx_models import branching, save
 
 
 @dataclass
@@ -60,7 +61,8 @@ def test_build_then_info_then_census(run: Any, tmp_path: Path) -> None:
     seconds = built.pop("seconds")
     assert seconds > 0
     size = {"graphs": len(mini), "nodes": mini.nodes, "edges": mini.edges}
-    assert built == {"source": "zoo-mini", "out": "mini", **size}
+    counts = {"inputs": 1, "read": 1, "resumed": 0, "skipped": [], "duplicates": []}
+    assert built == {"sources": ["zoo-mini"], "out": "mini", **size, **counts}
     assert load_graph_set(tmp_path / "mini").origin == "zoo-mini"
 
     info = run("graphs", "info", "mini", "--json").json
@@ -151,7 +153,7 @@ def test_build_replaces_a_set_only_by_force(run: Any, tmp_path: Path) -> None:
         (["census", "zoo-mini"], "Missing option '-k'"),
         (["census", "zoo-mini", "-k", "four"], "Invalid value for '-k'"),
         (["census"], "Missing argument 'SET'"),
-        (["graphs", "build", "zoo-mini"], "Missing argument 'OUT'"),
+        (["graphs", "build", "zoo-mini"], "Missing argument 'SOURCE...'"),
         (["graphs", "build", "nothing", "out"], "There is no file, folder or built-in set named 'nothing'"),
         (["graphs", "build", "zoo-mini", "a/b"], "a/b cannot be written: the folder"),
         (["graphs", "info", "."], "is not a graph set, for it has no graph-set.json"),
@@ -178,9 +180,34 @@ def test_what_would_fail_at_the_end_is_found_before_the_work(
         raise AssertionError("the set was loaded before the target was checked")
 
     monkeypatch.setattr(cli, "load", work)
+    monkeypatch.setattr(building, "find", work)
     assert run("census", "zoo", "-k", "4", "--out", "a.csv").code == 2
     assert run("census", "zoo", "-k", "4", "--top", "-1").code == 2
     assert run("graphs", "build", "zoo", "missing/out").code == 2
+
+
+def test_models_are_built_into_a_set(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "models" / "more").mkdir(parents=True)
+    good = save(branching(), tmp_path / "models" / "more" / "branching.onnx")
+    save(branching(), tmp_path / "models" / "copy.onnx")
+    (tmp_path / "models" / "broken.onnx").write_bytes(b"no model")
+    built = run("graphs", "build", "models/**/*.onnx", "set", "--merge-duplicates", "--json").json
+    assert (built["inputs"], built["read"], built["graphs"]) == (3, 2, 1)
+    assert built["duplicates"] == [["models/more/branching.onnx", "models/copy.onnx"]]
+    (sentence,) = built["skipped"]
+    assert sentence.startswith("models/broken.onnx is not a valid ONNX model (")
+    assert load_graph_set(tmp_path / "set").nodes == load(good).nodes == built["nodes"]
+
+    told = run("graphs", "build", "models", "other")
+    assert (told.code, told.err) == (0, "")
+    assert "2 of 3 inputs read, 1 skipped\n" in told.out
+    assert f"  {sentence}\n" in told.out
+    assert len(load_graph_set(tmp_path / "other")) == 2
+
+    refused = run("graphs", "build", "models", "third", "--strict")
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err == f"grade: {sentence}\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["models", "other", "set"]
 
 
 def test_a_damaged_set_gives_one_sentence(run: Any, tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from grade.settings import (
     InfoSettings,
     OutputSettings,
     Parameter,
+    ReadSettings,
     SampleSettings,
     ScoreSettings,
 )
@@ -105,7 +106,7 @@ def command(group: typer.Typer, *examples: str) -> Callable[[Callable[..., None]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         text = inspect.cleandoc(function.__doc__ or "") + block("Examples:", examples)
-        if any(field.name in ("graphs", "source") for _, field in owners.values()):
+        if any(field.name in ("graphs", "sources") for _, field in owners.values()):
             text += block("Built-in sets:", (f"{sources[s].spec:<18} {sources[s].summary}" for s in sources))
         group.command(help=text)(run)
         return function
@@ -152,6 +153,26 @@ def progress_bar(label: str) -> Iterator[Callable[[float], bool] | None]:
         def update(share: float) -> bool:
             bar.update(task, completed=share)
             return True
+
+        yield update
+
+
+@contextmanager
+def named_progress(label: str) -> Iterator[Callable[[int, int, str], None] | None]:
+    """A report for work on many named inputs that draws their number and the present one's name."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("")
+
+        def update(done: int, inputs: int, name: str) -> None:
+            bar.update(task, completed=done, total=inputs, description=escape(name[-60:]))
 
         yield update
 
@@ -207,28 +228,47 @@ def about(
 
 @command(
     graphs_app,
+    "grade graphs build 'models/**/*.onnx' my-models",
+    "grade graphs build models my-models --merge-duplicates --attribute Conv.kernel_shape",
     "grade graphs build nas-bench-101 cells",
-    "grade graphs build my-graphs.npz my-graphs",
-    "grade graphs build nas-bench-nlp:train_logs_single_run.zip nlp-cells",
+    "grade graphs build my-models zoo more.onnx everything --strict",
 )
-def build(settings: BuildSettings, output: OutputSettings) -> None:
-    """Build a graph set from a source and save it to a folder."""
-    from grade.graphs.storage import check_target, save_graph_set
+def build(settings: BuildSettings, reading: ReadSettings, output: OutputSettings) -> None:
+    """Build a graph set from files, models and other sets, and save it to a folder.
 
-    check_target(settings.out, settings.force)
-    begin = time.perf_counter()
-    graphs = load(settings.source)
-    save_graph_set(graphs, settings.out, overwrite=settings.force)
-    data = {
-        "source": settings.source,
-        "out": str(settings.out),
-        "graphs": len(graphs),
-        "nodes": graphs.nodes,
-        "edges": graphs.edges,
-        "seconds": time.perf_counter() - begin,
-    }
-    size = f"{len(graphs):,} graphs, {graphs.nodes:,} nodes, {graphs.edges:,} edges"
-    show(output, data, lambda: [f"{settings.out}: {size}"])
+    Inputs are read by several processes, each with a limit of time and memory; what cannot be read is skipped
+    and listed. A build that was killed goes on when it is repeated.
+    """
+    from grade.sources.building import build_graph_set
+    from grade.sources.children import Limits
+
+    with named_progress("build") as progress:
+        report = build_graph_set(
+            settings.sources,
+            settings.out,
+            reading,
+            overwrite=settings.force,
+            strict=settings.strict,
+            merge_duplicates=settings.merge_duplicates,
+            workers=settings.workers,
+            limits=Limits(settings.seconds, settings.memory),
+            progress=progress,
+        )
+
+    def lines() -> Iterator[str]:
+        yield f"{report.out}: {report.graphs:,} graphs, {report.nodes:,} nodes, {report.edges:,} edges"
+        if report.inputs > 1 or report.skipped:
+            yield f"{report.read:,} of {report.inputs:,} inputs read, {len(report.skipped):,} skipped"
+        if report.resumed:
+            yield f"{report.resumed:,} of them by an earlier build that was interrupted"
+        if report.duplicates:
+            yield f"{len(report.duplicates):,} graphs left out, each the same as another:"
+            yield from (f"  {name} = {first}" for name, first in report.duplicates)
+        if report.skipped:
+            yield "skipped:"
+            yield from (f"  {reason}" for reason in report.skipped)
+
+    show(output, {"sources": settings.sources, **dataclasses.asdict(report)}, lines)
 
 
 @command(graphs_app, "grade graphs info zoo-mini", "grade graphs info my-graphs --json")

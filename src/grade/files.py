@@ -46,20 +46,28 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = writable_target(path)
     temporary = beside(target)
-    retired = beside(target)
     try:
         temporary.mkdir()
         yield temporary
-        if target.is_dir():  # a folder with content cannot be renamed over: move it aside first
-            target.replace(retired)
-        temporary.replace(target)
+        put_in_place(temporary, target)
     except OSError as error:
-        if retired.exists() and not target.exists():
-            retired.replace(target)
         raise refuse_writing(target, error) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-        shutil.rmtree(retired, ignore_errors=True)
+
+
+def put_in_place(folder: Path, target: Path) -> None:
+    """Rename a finished folder to its target, replacing what is there."""
+    retired = beside(target)
+    try:
+        if target.is_dir():  # a folder with content cannot be renamed over: move it aside first
+            target.replace(retired)
+        folder.replace(target)
+    except OSError:
+        if retired.exists() and not target.exists():
+            retired.replace(target)
+        raise
+    shutil.rmtree(retired, ignore_errors=True)
 
 
 def writable_target(path: str | os.PathLike[str]) -> Path:

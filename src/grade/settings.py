@@ -60,9 +60,67 @@ class OutputSettings:
 class BuildSettings:
     """Building a graph set and saving it."""
 
-    source: str = argument("An .npz file, a folder that GraDE saved, or a built-in name.", metavar="SOURCE")
+    sources: list[str] = argument(
+        "Files, folders, globs ('models/**/*.onnx'), saved sets or built-in names.", metavar="SOURCE..."
+    )
     out: Path = argument("The folder to write.", metavar="OUT")
     force: bool = option("Replace OUT if it is a graph set already.", "--force", default=False)
+    strict: bool = option(
+        "Stop at the first input that cannot be read, instead of skipping it.", "--strict", default=False
+    )
+    merge_duplicates: bool = option(
+        "Keep one graph of those that have exactly the same structure.", "--merge-duplicates", default=False
+    )
+    workers: int | None = option(
+        "Processes that read files; all available cores when left out.",
+        "--workers",
+        default=None,
+        metavar="N",
+    )
+    seconds: float = option(
+        "Give up an input that takes longer than this.", "--seconds", default=300.0, metavar="S"
+    )
+    memory: float = option(
+        "Give up an input that takes more memory than so many GiB.", "--memory", default=4.0, metavar="GIB"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadSettings:
+    """What becomes of a model when it is read as a graph."""
+
+    constants: bool = option("Keep Constant operators as nodes.", "--constants", default=False)
+    initializers: bool = option(
+        "Keep weights (ONNX initializers, PyTorch parameters) as nodes.", "--initializers", default=False
+    )
+    fold: bool = option("Drop operators that compute on constants and weights only.", "--fold", default=False)
+    positions: bool = option(
+        "Type each edge by the input that it feeds: 0, 1, 0+1 ...", "--positions", default=False
+    )
+    parallel: bool = option(
+        "Tell by the edge type how many parallel arcs were merged: edge, edge x2 ...",
+        "--parallel",
+        default=False,
+    )
+    attributes: list[str] | None = option(
+        "Put an ONNX attribute into the node type: kernel_shape, or Conv.kernel_shape for one operator only; may be"
+        " given several times.",
+        "--attribute",
+        default=None,
+        metavar="NAME",
+    )
+    names: str = option(
+        "Names of PyTorch operators: aten (aten.conv2d) or onnx (Conv, where there is such an operator).",
+        "--names",
+        default="aten",
+        metavar="NAME",
+    )
+    type_key: str = option(
+        "The attribute of a node that holds its type in GraphML, JSON lines and pickled graphs.",
+        "--type-key",
+        default="type",
+        metavar="NAME",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,6 +224,7 @@ class EstimatorSettings:
     weight_decay: float = setting("AdamW's weight decay.", 0.01)
     amsgrad: bool = setting("AdamW's amsgrad variant.", False)
     second_moment: float = setting("AdamW's second beta.", 0.99)
+    epsilon: float = setting("AdamW's epsilon: gradients below it count less.", 1e-8)
     clip: float = setting("Largest gradient norm.", 1.0)
     average: float = setting(
         "Horizon of the weight average as a share of the steps taken; 0: no average.", 0.1
@@ -237,3 +296,97 @@ class EvaluateSettings:
 
     model: Path = argument("A model that 'grade fit' made.", metavar="MODEL")
     census: Path = argument("A census (.npz, .parquet) that 'grade census --out' made.", metavar="CENSUS")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MineSettings:
+    """Finding the most frequent patterns of one size: sample, fit, search, verify, catalogue."""
+
+    graphs: str = set_argument()
+    k: int = option("Number of nodes of the patterns, 3 to 16.", "-k", metavar="K")
+    out: Path = option("The folder of the run; a run that was stopped goes on there.", "--out", metavar="RUN")
+    top: int = option("How many patterns to find.", "--top", default=50, metavar="N")
+    beam: int = option("How many patterns of each size to keep.", "--beam", default=1000, metavar="N")
+    rank_by: str = option(
+        "occurrences, graphs, disjoint (occurrences that share no node), coverage (nodes), estimator (the paper's way)"
+        " or hybrid.",
+        "--rank-by",
+        default="occurrences",
+        metavar="NAME",
+    )
+    method: str = option(
+        "search, or sampling: the most frequent patterns of the sample, the baseline.",
+        "--method",
+        default="search",
+        metavar="NAME",
+    )
+    estimator: str = option(
+        "For --rank-by estimator and hybrid.", "--estimator", default="autoregressive", metavar="NAME"
+    )
+    preset: str = option(
+        "Preset of the estimator: default, fast or paper.", "--preset", default="default", metavar="NAME"
+    )
+    one_model: bool = option(
+        "Fit one estimator for all sizes instead of one for each.", "--one-model", default=False
+    )
+    sampler: str = option("rand-esu, rand-fase, ars or nrs.", "--sampler", default="rand-esu", metavar="NAME")
+    samples: int = option("Samples of each size.", "--samples", default=40_000, metavar="N")
+    contains: list[str] | None = option(
+        "At least one node of a type that matches, e.g. 'Conv*'; may be given several times.",
+        "--contains",
+        default=None,
+        metavar="GLOB",
+    )
+    only: list[str] | None = option(
+        "Only types that match; may be given several times.", "--only", default=None, metavar="GLOB"
+    )
+    never: list[str] | None = option(
+        "No type that matches; may be given several times.", "--never", default=None, metavar="GLOB"
+    )
+    max_in_degree: int | None = option(
+        "Most edges into a node, inside the pattern.", "--max-in-degree", default=None, metavar="N"
+    )
+    max_out_degree: int | None = option(
+        "Most edges out of a node, inside the pattern.", "--max-out-degree", default=None, metavar="N"
+    )
+    min_edges: int | None = option("Fewest edges.", "--min-edges", default=None, metavar="N")
+    max_edges: int | None = option("Most edges.", "--max-edges", default=None, metavar="N")
+    acyclic: bool = option("No directed cycle.", "--acyclic", default=False)
+    single_source: bool = option(
+        "Exactly one node without in-coming edges.", "--single-source", default=False
+    )
+    single_sink: bool = option("Exactly one node without out-going edges.", "--single-sink", default=False)
+    fusible: bool = option(
+        "Count only occurrences that a compiler can fuse: convex, with edges leaving from one node only.",
+        "--fusible",
+        default=False,
+    )
+    min_graphs: int = option(
+        "Fewest graphs that contain the pattern.", "--min-graphs", default=1, metavar="N"
+    )
+    memory: str = option("What the search may hold at a time.", "--memory", default="4G", metavar="SIZE")
+    list_size: int = option(
+        "Most occurrences to keep of each pattern while searching.", "--list-size", default=2000, metavar="N"
+    )
+    seconds_per_pattern: float = option(
+        "How long to count one pattern exactly before its count is estimated.",
+        "--seconds-per-pattern",
+        default=10.0,
+        metavar="S",
+    )
+    time_budget: str | None = option(
+        "Stop after so long with the best found so far, e.g. 30m.",
+        "--time-budget",
+        default=None,
+        metavar="TIME",
+    )
+    seed: int = option("Seed of everything random.", "--seed", default=0, metavar="N")
+    threads: int | None = threads_option()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """Showing a run."""
+
+    run: Path = argument("The folder of a run that 'grade mine' made.", metavar="RUN")
+    top: int = option("How many of its patterns to show.", "--top", default=20, metavar="N")

@@ -58,21 +58,25 @@ def save_graph_set(graphs: GraphSet, folder: str | os.PathLike[str], overwrite: 
         if strings is not None:
             arrays[f"{name}.data"] = strings.data
             arrays[f"{name}.offsets"] = strings.offsets
-    description = {
-        "format": FORMAT,
-        "version": VERSION,
-        "origin": graphs.origin,
-        "graphs": len(graphs),
-        "nodes": graphs.nodes,
-        "edges": graphs.edges,
-        "named_nodes": graphs.node_names is not None,
-        "node_vocabulary": list(graphs.node_vocabulary),
-        "edge_vocabulary": list(graphs.edge_vocabulary),
-    }
     with whole_folder(folder) as temporary:
         for name, array in arrays.items():
             np.save(temporary / f"{name}.npy", array, allow_pickle=False)
-        (temporary / DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
+        write_description(
+            temporary,
+            origin=graphs.origin,
+            graphs=len(graphs),
+            nodes=graphs.nodes,
+            edges=graphs.edges,
+            named_nodes=graphs.node_names is not None,
+            node_vocabulary=graphs.node_vocabulary,
+            edge_vocabulary=graphs.edge_vocabulary,
+        )
+
+
+def write_description(folder: Path, **values: Any) -> None:
+    """The JSON of a set."""
+    content = {"format": FORMAT, "version": VERSION, **values}
+    (folder / DESCRIPTION).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 def load_graph_set(folder: str | os.PathLike[str]) -> GraphSet:

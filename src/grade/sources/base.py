@@ -2,18 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from grade.graphs import GraphSet
 from grade.registry import Registry
+from grade.sources.readers import Item
 
-Builder = Callable[..., GraphSet]
+Builder = Callable[..., GraphSet | list[Item]]
+AnyBuilder = TypeVar("AnyBuilder", bound=Builder)
 
 
 @dataclass(frozen=True)
 class Source:
     """A named origin of graph sets.
 
-    A spec is ``NAME`` or ``NAME:ARGUMENT``; the text after the colon is handed to ``build``.
+    A spec is ``NAME`` or ``NAME:ARGUMENT``; the text after the colon is handed to ``build``, which returns a
+    set, or a list of inputs that are read one by one.
     """
 
     name: str
@@ -45,10 +49,10 @@ def source(
     argument: str = "",
     needs_argument: bool = False,
     cache_version: int | None = None,
-) -> Callable[[Builder], Builder]:
+) -> Callable[[AnyBuilder], AnyBuilder]:
     """Register a builder under a name."""
 
-    def add(build: Builder) -> Builder:
+    def add(build: AnyBuilder) -> AnyBuilder:
         sources.register(name)(Source(name, summary, build, argument, needs_argument, cache_version))
         return build
 

@@ -9,6 +9,7 @@ node_names [nodes]
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.graphs.graph_set import NO_EDGE
+from grade.settings import ReadSettings
+from grade.sources.readers import reader
 
 REQUIRED = ("node_offsets", "node_types", "edge_offsets", "edges", "op_names", "names")
 OPTIONAL = ("edge_types", "edge_names", "node_names")
@@ -68,6 +71,11 @@ def read_npz(path: str | os.PathLike[str], origin: str | None = None) -> GraphSe
         node_names=arrays["node_names"].tolist() if "node_names" in arrays else None,
         origin=origin if origin is not None else str(place),
     )
+
+
+@reader("npz", "arrays of graphs", suffixes=(".npz",))
+def read_npz_file(path: str, settings: ReadSettings) -> Iterator[GraphSet]:
+    yield read_npz(path)
 
 
 def counts(arrays: dict[str, NDArray[Any]], name: str, total: int, path: Path) -> NDArray[np.int64]:

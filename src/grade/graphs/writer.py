@@ -1,0 +1,235 @@
+"""A graph set that is written piece by piece, in memory bounded by one piece, and goes on after a kill.
+
+Graphs lie one after the other in every array of a stored set (`grade.graphs.storage`), and edges stay within a
+graph; so a set grows by appending to files. They grow in a hidden folder beside the target:
+
+    .NAME.building/ARRAY.npy     room for a header, then the array as far as it has got
+    .NAME.building/state.json    how far each array had got at the last checkpoint, and the caller's own notes
+
+A writer that finds such a folder with its own key cuts every file back to the checkpoint and goes on there; at
+the end the headers are filled in and the folder is renamed to its target.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grade.errors import InputError
+from grade.files import put_in_place, refuse_writing, whole_file, writable_target
+from grade.graphs.graph_set import MAX_NODES, GraphSet
+from grade.graphs.joining import edge_vocabulary, names_of, node_vocabulary, reindex
+from grade.graphs.storage import DTYPES, check_target, write_description
+
+HEADER = 128  # bytes for the header of an .npy file: room for any length
+STATE, LOCK = "state.json", "lock"
+OFFSETS = ("node_offsets", "out_offsets", "in_offsets", "graph_names.offsets", "node_names.offsets")
+FILES: dict[str, np.dtype[Any]] = {
+    **DTYPES,
+    "graph_names.data": np.dtype(np.uint8),
+    "graph_names.offsets": np.dtype(np.int64),
+    "node_names.data": np.dtype(np.uint8),
+    "node_names.offsets": np.dtype(np.int64),
+}
+
+
+class GraphSetWriter:
+    """Writes a set to a folder; use it in a ``with`` block and call `finish` at its end.
+
+    ``key`` says what is being built (any text): a writer with another key starts from nothing. ``notes`` are
+    those of the last checkpoint, empty at a new start.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from grade.graphs.storage import load_graph_set
+    >>> graphs = GraphSet.from_edges(node_counts=[2], node_types=[0, 0], edge_counts=[1], edges=[[0, 1]],
+    ...                              node_vocabulary=["conv"])
+    >>> folder = Path(tempfile.mkdtemp()) / "set"
+    >>> with GraphSetWriter(folder, origin="example", key="any") as writer:
+    ...     for _ in range(3):
+    ...         writer.append(graphs)
+    ...     writer.finish()
+    >>> len(load_graph_set(folder)), load_graph_set(folder).nodes
+    (3, 6)
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str], *, origin: str, key: str, overwrite: bool = False
+    ) -> None:
+        check_target(folder, overwrite)
+        self.target, self.origin, self.key = writable_target(folder), origin, key
+        self.working = self.target.with_name(f".{self.target.name}.building")
+        self.nodes, self.edges = node_vocabulary(), edge_vocabulary()
+        self.lengths = dict.fromkeys(FILES, 0)  # entries of each array
+        self.last = dict.fromkeys(OFFSETS, 0)
+        self.notes: dict[str, Any] = {}
+        self.files: dict[str, BinaryIO] = {}
+
+    def __enter__(self) -> Self:
+        try:
+            self.working.mkdir(exist_ok=True)
+            self.lock = (self.working / LOCK).open("wb")
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.lock.close()
+            raise InputError(
+                f"{self.target} is being built by another process; wait for it, or choose another name."
+            ) from None
+        except OSError as error:
+            raise refuse_writing(self.target, error) from error
+        state = self.saved_state()
+        if state is None:
+            for path in self.working.iterdir():
+                if path.name != LOCK:
+                    path.unlink()
+        for name in FILES:
+            path = self.working / f"{name}.npy"
+            self.files[name] = path.open("r+b" if state is not None else "w+b")
+        if state is not None:
+            self.notes = state["notes"]
+            self.rewind(state["position"], state["node_vocabulary"], state["edge_vocabulary"])
+        else:
+            for file in self.files.values():
+                file.write(bytes(HEADER))
+            for name in OFFSETS:
+                self.write(name, np.zeros(1, np.int64))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the files. After an error nothing is left; after an interrupt the work can go on later."""
+        for file in self.files.values():
+            file.close()
+        self.lock.close()
+        if kind is not None and issubclass(kind, Exception):
+            shutil.rmtree(self.working, ignore_errors=True)
+            if isinstance(error, OSError):
+                raise refuse_writing(self.target, error) from error
+
+    def saved_state(self) -> dict[str, Any] | None:
+        """What the last checkpoint wrote, if it was for the same work and the files still hold as much."""
+        try:
+            state: dict[str, Any] = json.loads((self.working / STATE).read_text(encoding="utf-8"))
+            whole = all(
+                (self.working / f"{name}.npy").stat().st_size
+                >= HEADER + state["position"]["lengths"][name] * dtype.itemsize
+                for name, dtype in FILES.items()
+            )
+            return state if whole and state["key"] == self.key else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def write(self, name: str, array: NDArray[Any]) -> None:
+        self.files[name].write(np.ascontiguousarray(array, FILES[name]).tobytes())
+        self.lengths[name] += len(array)
+
+    def write_offsets(self, name: str, offsets: NDArray[np.int64]) -> None:
+        """Append offsets [n + 1] that start from 0, moved to where the last ones ended."""
+        self.write(name, offsets[1:] + self.last[name])
+        self.last[name] += int(offsets[-1])
+
+    def append(self, graphs: GraphSet) -> None:
+        """Add all graphs of a set; types are joined by name."""
+        shift = self.lengths["node_types"]
+        if shift + graphs.nodes > MAX_NODES:
+            raise InputError(f"{self.target} would have more than {MAX_NODES:,} nodes; build several sets.")
+        part = reindex(graphs, self.nodes, self.edges)
+        for name in ("node_offsets", "out_offsets", "in_offsets"):
+            self.write_offsets(name, getattr(part, name))
+        for name in ("out_targets", "in_sources"):
+            self.write(name, getattr(part, name) + np.uint32(shift))
+        for name in ("node_types", "out_types", "in_types"):
+            self.write(name, getattr(part, name))
+        for name, strings in (("graph_names", part.graph_names), ("node_names", names_of(part))):
+            self.write(f"{name}.data", strings.data[strings.offsets[0] : strings.offsets[-1]])
+            self.write_offsets(f"{name}.offsets", strings.offsets - strings.offsets[0])
+
+    @property
+    def size(self) -> tuple[int, int, int]:
+        """Graphs, nodes and edges so far."""
+        return self.lengths["node_offsets"] - 1, self.lengths["node_types"], self.lengths["out_targets"]
+
+    def position(self) -> dict[str, Any]:
+        """Where the set ends now, to `rewind` to."""
+        return {
+            "lengths": dict(self.lengths),
+            "last": dict(self.last),
+            "words": [len(self.nodes.words), len(self.edges.words)],
+        }
+
+    def rewind(
+        self,
+        position: dict[str, Any],
+        node_words: list[str] | None = None,
+        edge_words: list[str] | None = None,
+    ) -> None:
+        """Take back all that was appended since a position."""
+        self.lengths, self.last = dict(position["lengths"]), dict(position["last"])
+        if node_words is not None and edge_words is not None:
+            self.nodes, self.edges = node_vocabulary(node_words), edge_vocabulary(edge_words)
+        self.nodes.cut(position["words"][0])
+        self.edges.cut(position["words"][1])
+        for name, file in self.files.items():
+            file.flush()
+            file.truncate(HEADER + self.lengths[name] * FILES[name].itemsize)
+            file.seek(0, os.SEEK_END)
+
+    def checkpoint(self, notes: dict[str, Any]) -> None:
+        """Make sure that all so far survives a kill."""
+        self.notes = notes
+        for file in self.files.values():
+            file.flush()
+            os.fsync(file.fileno())
+        state = {
+            "key": self.key,
+            "notes": notes,
+            "position": self.position(),
+            "node_vocabulary": self.nodes.words,
+            "edge_vocabulary": self.edges.words,
+        }
+        with whole_file(self.working / STATE) as temporary:
+            temporary.write_text(json.dumps(state), encoding="utf-8")
+
+    def finish(self) -> None:
+        """Make it a graph set and put it under its name."""
+        if len(self.edges.words) == 1:
+            self.edges.places(("edge",))
+        for name, file in self.files.items():
+            file.seek(0)
+            file.write(npy_header(FILES[name], self.lengths[name]))
+            file.close()
+        named = self.lengths["node_names.data"] > 0
+        if not named:
+            for part in ("data", "offsets"):
+                (self.working / f"node_names.{part}.npy").unlink()
+        graphs, nodes, edges = self.size
+        write_description(
+            self.working,
+            origin=self.origin,
+            graphs=graphs,
+            nodes=nodes,
+            edges=edges,
+            named_nodes=named,
+            node_vocabulary=self.nodes.words,
+            edge_vocabulary=self.edges.words,
+        )
+        for name in (STATE, LOCK):
+            (self.working / name).unlink(missing_ok=True)
+        put_in_place(self.working, self.target)
+
+
+def npy_header(dtype: np.dtype[Any], length: int) -> bytes:
+    """The header of an .npy file with a list of so many entries, filled up to a fixed size.
+
+    >>> len(npy_header(np.dtype(np.int64), 0)) == len(npy_header(np.dtype(np.uint8), 10**15)) == HEADER
+    True
+    """
+    text = str({"descr": dtype.str, "fortran_order": False, "shape": (length,)}).encode("ascii")
+    room = HEADER - 10  # magic, version and length of the header come first
+    return b"\x93NUMPY\x01\x00" + room.to_bytes(2, "little") + text.ljust(room - 1) + b"\n"

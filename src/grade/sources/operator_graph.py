@@ -1,0 +1,168 @@
+"""From operators and the values that they hand on to a graph: what ONNX files and PyTorch modules share.
+
+A reader makes one node for each operator and one `Value` for each thing that is computed, and says which node
+reads which value. Here follow the choices that do not depend on where the model came from: whether constants
+are kept, whether operators on constants alone are folded, and what an edge says.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from grade.errors import InputError
+from grade.graphs import GraphSet
+from grade.graphs.graph_set import NO_EDGE
+from grade.settings import ReadSettings
+
+MAX_OPERATORS = 5_000_000  # of one graph: far above any model, and a bound on what hostile nesting unfolds to
+LAST_POSITION = 32  # later inputs (of a wide Concat) share one edge type: a set holds at most 255
+
+CONSTANT, INITIALIZER = "Constant", "Initializer"
+
+
+@dataclass(eq=False, slots=True)
+class Value:
+    """Something that is computed once and read any number of times.
+
+    It is made before it is known where it comes from: ``node`` is bound later, or ``alias`` when it is the
+    same as another value (the input of a function and what the caller gives it). A value without either comes
+    from outside: an input of the model.
+    """
+
+    node: int | None = None
+    alias: "Value | None" = None
+    absent: bool = False  # an optional input that was not given
+
+    def resolve(self) -> "Value":
+        """The value at the end of the chain of aliases."""
+        end, passed = self, {id(self): self}
+        while end.alias is not None:
+            end = end.alias
+            if id(end) in passed:
+                raise InputError("a value is defined by itself")
+            passed[id(end)] = end
+        for value in passed.values():  # so that long chains are walked once
+            value.alias = end if value is not end else None
+        return end
+
+
+class OperatorGraph:
+    """Operators, and the values between them.
+
+    >>> model = OperatorGraph()
+    >>> image, weight, hidden = Value(), Value(), Value()
+    >>> model.add(INITIALIZER, "w", [], [weight], constant=True)
+    >>> model.add("Conv", "conv1", [image, weight], [hidden])
+    >>> model.add("Mul", "square", [hidden, hidden], [Value()])
+    >>> graphs = model.graph_set("tiny", ReadSettings())
+    >>> graphs.node_vocabulary, graphs.edge_list(0).tolist(), list(graphs.node_names)
+    (('Conv', 'Mul'), [[0, 1]], ['conv1', 'square'])
+    >>> model.graph_set("tiny", ReadSettings(positions=True)).edge_vocabulary
+    ('none', '0+1')
+    """
+
+    def __init__(self) -> None:
+        self.types: list[str] = []
+        self.names: list[str] = []
+        self.constant: list[bool] = []
+        self.foldable: list[bool] = []
+        self.reads: list[list[Value]] = []
+
+    def add(
+        self,
+        kind: str,
+        name: str,
+        inputs: list[Value],
+        outputs: list[Value],
+        *,
+        constant: bool = False,
+        foldable: bool = True,
+    ) -> None:
+        """An operator that reads ``inputs`` in this order and computes ``outputs``.
+
+        ``foldable`` is False where equal inputs may give different results, or where the operator does more
+        than compute.
+        """
+        if len(self.types) >= MAX_OPERATORS:
+            raise InputError(f"it unfolds to more than {MAX_OPERATORS:,} operators")
+        for value in outputs:
+            value.node = len(self.types)
+        self.types.append(kind)
+        self.names.append(name)
+        self.constant.append(constant)
+        self.foldable.append(foldable)
+        self.reads.append(inputs)
+
+    def graph_set(self, name: str, settings: ReadSettings, origin: str = "") -> GraphSet:
+        """The graph as a set of one."""
+        types, reads = list(self.types), [[value.resolve() for value in inputs] for inputs in self.reads]
+        kept = [not constant for constant in self.constant]
+        for node, kind in enumerate(types):
+            if self.constant[node]:
+                kept[node] = settings.initializers if kind == INITIALIZER else settings.constants
+        if settings.fold:
+            folded = self.folded(reads)
+            for node in folded:
+                types[node], reads[node], kept[node] = CONSTANT, [], settings.constants
+            used = {value.node for inputs in reads for value in inputs}
+            for node in range(len(types)):  # what only folded operators read has gone with them
+                if (self.constant[node] or node in folded) and node not in used:
+                    kept[node] = False
+        place = dict(zip((node for node, keep in enumerate(kept) if keep), range(len(types)), strict=False))
+        positions: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for node, number in place.items():
+            for position, value in enumerate(reads[node]):
+                if value.node is not None and value.node in place:
+                    positions[place[value.node], number].append(position)
+        labels = [edge_label(found, settings) for found in positions.values()]
+        edge_words = list(dict.fromkeys(labels)) or ["edge"]
+        node_words = list(dict.fromkeys(types[node] for node in place))
+        word = {text: i for i, text in enumerate(node_words)}
+        return GraphSet.from_edges(
+            node_counts=[len(place)],
+            node_types=[word[types[node]] for node in place],
+            edge_counts=[len(positions)],
+            edges=np.array(list(positions), np.int64).reshape(-1, 2),
+            edge_types=[edge_words.index(label) + 1 for label in labels],
+            node_vocabulary=node_words,
+            edge_vocabulary=[NO_EDGE, *edge_words],
+            graph_names=[name],
+            node_names=[self.names[node] for node in place],
+            origin=origin or name,
+        )
+
+    def folded(self, reads: list[list[Value]]) -> set[int]:
+        """Operators whose inputs are all constant, directly or through others like them."""
+        readers: dict[int, list[int]] = defaultdict(list)
+        open_inputs = [0] * len(reads)  # inputs that are not known to be constant
+        for node, inputs in enumerate(reads):
+            for value in inputs:
+                if not value.absent:
+                    open_inputs[node] += 1
+                    if value.node is not None:
+                        readers[value.node].append(node)
+        folded: set[int] = set()
+        waiting = [node for node, constant in enumerate(self.constant) if constant]
+        while waiting:
+            for reader in readers[waiting.pop()]:
+                open_inputs[reader] -= 1
+                if open_inputs[reader] == 0 and self.foldable[reader]:
+                    folded.add(reader)
+                    waiting.append(reader)
+        return folded
+
+
+def edge_label(positions: list[int], settings: ReadSettings) -> str:
+    """The type of the edge between two operators, from the inputs at which the one reads the other.
+
+    >>> edge_label([0, 1], ReadSettings()), edge_label([0, 1], ReadSettings(parallel=True))
+    ('edge', 'edge x2')
+    >>> edge_label([0], ReadSettings(positions=True)), edge_label([1, 70], ReadSettings(positions=True))
+    ('0', '1+32')
+    """
+    if settings.positions:
+        return "+".join(map(str, sorted({min(position, LAST_POSITION) for position in positions})))
+    if settings.parallel and len(positions) > 1:
+        return f"edge x{min(len(positions), LAST_POSITION)}"
+    return "edge"

@@ -1,0 +1,78 @@
+"""What reads one file or one model, and the registry that finds a reader by its name or a file's suffix."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from grade.errors import InputError
+from grade.graphs import GraphSet
+from grade.registry import Registry
+from grade.settings import ReadSettings
+
+Read = Callable[[str, ReadSettings], Iterator[GraphSet]]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads one input, a set of one or a few graphs after the other, so that its size does not matter.
+
+    What cannot be read is an `InputError`: the input is then skipped, together with what came before.
+    """
+
+    name: str
+    summary: str
+    read: Read
+    suffixes: tuple[str, ...] = ()
+    prepare: Callable[[], None] = lambda: None  # slow imports, made once for many inputs
+    isolated: bool = False  # runs foreign code: always in a child process
+
+
+@dataclass(frozen=True)
+class Item:
+    """One input: a file, or a model by its name."""
+
+    reader: str
+    place: str  # what the reader is given; also the name in messages
+
+    def read(self, settings: ReadSettings) -> Iterator[GraphSet]:
+        return readers[self.reader].read(self.place, settings)
+
+
+readers = Registry[Reader]("reader")
+
+
+def reader(
+    name: str,
+    summary: str,
+    *,
+    suffixes: tuple[str, ...] = (),
+    prepare: Callable[[], None] = lambda: None,
+    isolated: bool = False,
+) -> Callable[[Read], Read]:
+    """Register a function that reads one input."""
+
+    def add(read: Read) -> Read:
+        readers.register(name)(Reader(name, summary, read, suffixes, prepare, isolated))
+        return read
+
+    return add
+
+
+def known_suffixes() -> dict[str, str]:
+    """The reader of each suffix."""
+    return {suffix: name for name in readers for suffix in readers[name].suffixes}
+
+
+def item_of(path: str | Path) -> Item:
+    """A file as an input, by its suffix.
+
+    >>> item_of("models/resnet50.onnx")
+    Item(reader='onnx', place='models/resnet50.onnx')
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in known_suffixes():
+        raise InputError(
+            f"{path} is not a graph set and has no suffix that GraDE reads ({', '.join(sorted(known_suffixes()))});"
+            " rename it, or convert it."
+        )
+    return Item(known_suffixes()[suffix], str(path))

@@ -1,0 +1,430 @@
+import os
+import random
+import resource
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from grade import GraphSet, InputError
+from grade.settings import ReadSettings
+from grade.sources import load
+from grade.sources.onnx_files import read_onnx
+from tests.onnx_models import BUNDLED, LIGHT, branching, calling, count, model, save
+from tests.sources.mutations import mutated, outcome
+
+node = helper.make_node
+
+
+def read(made: onnx.ModelProto, folder: Path, **choices: Any) -> GraphSet:
+    return next(read_onnx(save(made, folder / "model.onnx"), ReadSettings(**choices)))
+
+
+def named_edges(graphs: GraphSet) -> set[tuple[str, str]]:
+    assert graphs.node_names is not None
+    return {(graphs.node_names[s], graphs.node_names[t]) for s, t in graphs.edge_list(0).tolist()}
+
+
+def typed(graphs: GraphSet) -> list[str]:
+    return [graphs.node_vocabulary[kind] for kind in graphs.node_types]
+
+
+@pytest.mark.parametrize("path", LIGHT, ids=lambda path: path.stem)
+def test_the_bundled_models_have_the_counts_of_the_onnx_package(path: Path) -> None:
+    graphs = load(path)
+    assert (graphs.nodes, graphs.edges) == count(onnx.load(path))
+    assert list(graphs.graph_names) == [str(path)]
+
+
+def test_all_other_files_of_the_onnx_package() -> None:
+    paths = sorted(path for path in BUNDLED.rglob("*.onnx") if path not in LIGHT)
+    assert len(paths) > 100
+    for path in paths:
+        graphs = load(path)
+        assert (graphs.nodes, graphs.edges) == count(onnx.load(path)), path
+
+
+def test_bodies_are_flattened_and_captured_values_wired(tmp_path: Path) -> None:
+    made = branching()
+    onnx.checker.check_model(made)
+    graphs = read(made, tmp_path)
+    assert (graphs.nodes, graphs.edges) == count(made)
+    then, body = "choose/then_branch/", "choose/else_branch/inner/body/"
+    assert named_edges(graphs) == {
+        ("cast", "choose"),
+        ("relu", f"{then}add"),  # captured by the branch
+        (f"{then}add", "choose"),
+        ("choose/else_branch/neg", f"{body}mul"),  # the initial value
+        ("choose/else_branch/neg", "choose/else_branch/inner"),
+        ("cast", f"{body}same"),
+        ("cast", "choose/else_branch/inner"),
+        ("relu", f"{body}mul"),  # captured through two levels
+        (f"{body}mul", "choose/else_branch/inner"),
+        (f"{body}same", "choose/else_branch/inner"),
+        ("choose/else_branch/inner", "choose"),
+        ("choose", "sub"),
+        ("relu", "sub"),
+    }
+
+
+def test_scan_bodies_are_wired_to_the_inputs(tmp_path: Path) -> None:
+    body = helper.make_graph(
+        [node("Add", ["sum_in", "item"], ["sum_out"], name="add"), node("Identity", ["sum_out"], ["copy"])],
+        "body",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in ("sum_in", "item")],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in ("sum_out", "copy")],
+    )
+    made = model(
+        [
+            node("Relu", ["x"], ["start"], name="relu"),
+            node("Exp", ["x"], ["items"], name="exp"),
+            node("Scan", ["start", "items"], ["last", "y"], name="scan", num_scan_inputs=1, body=body),
+        ]
+    )
+    graphs = read(made, tmp_path)
+    assert {("relu", "scan/body/add"), ("exp", "scan/body/add"), ("scan/body/add", "scan")} < named_edges(
+        graphs
+    )
+    assert (graphs.nodes, graphs.edges) == (5, 7)
+
+
+def test_functions_are_inlined(tmp_path: Path) -> None:
+    made = calling()
+    graphs = read(made, tmp_path)
+    assert (graphs.nodes, graphs.edges) == count(made)
+    assert sorted(typed(graphs)) == sorted(["Relu", "Concat"] + ["Sigmoid", "Mul"] * 3 + ["Add"] * 2)
+    # `second` gets the outputs of `first` swapped, and hands them on
+    assert {("first/q", "second/p/s"), ("first/p/g", "second/q"), ("second/q", "third/s")} < named_edges(
+        graphs
+    )
+
+
+def test_a_function_that_hands_its_input_on_leaves_no_trace(tmp_path: Path) -> None:
+    same = helper.make_function("local", "Same", ["a"], ["a"], [], [helper.make_opsetid("", 17)])
+    made = model(
+        [
+            node("Relu", ["x"], ["r"], name="relu"),
+            node("Same", ["r"], ["s"], domain="local"),
+            node("Exp", ["s"], ["y"], name="exp"),
+        ],
+        functions=[same],
+    )
+    assert named_edges(read(made, tmp_path)) == {("relu", "exp")}
+
+
+CONSTANT = node("Constant", [], ["c"], name="const", value_float=1.0)
+FOLDING = [
+    CONSTANT,
+    node("Mul", ["c", "w"], ["scaled"], name="scale"),  # constants only: folds
+    node("Transpose", ["scaled"], ["turned"], name="turn"),  # and so does this
+    node("RandomNormalLike", ["turned"], ["noise"], name="noise"),  # not the same twice: stays
+    node("MatMul", ["x", "turned"], ["m"], name="matmul"),
+    node("Add", ["m", "noise"], ["y"], name="add"),
+]
+
+
+@pytest.mark.parametrize(
+    ("choices", "names"),
+    [
+        ({}, "scale turn noise matmul add"),
+        ({"constants": True}, "const scale turn noise matmul add"),
+        ({"initializers": True}, "w scale turn noise matmul add"),
+        ({"fold": True}, "noise matmul add"),
+        ({"fold": True, "constants": True}, "turn noise matmul add"),
+        ({"fold": True, "initializers": True}, "noise matmul add"),
+    ],
+)
+def test_constants_are_kept_dropped_or_folded(tmp_path: Path, choices: dict[str, bool], names: str) -> None:
+    graphs = read(model(FOLDING, initializers="w"), tmp_path, **choices)
+    assert graphs.node_names is not None
+    assert set(graphs.node_names) == set(names.split())
+    if "constants" in choices:
+        folded = "turn" if "fold" in choices else "const"
+        assert typed(graphs)[list(graphs.node_names).index(folded)] == "Constant"
+    if "initializers" in choices and "fold" not in choices:
+        assert ("w", "scale") in named_edges(graphs)
+        assert "Initializer" in typed(graphs)
+
+
+def test_edges_can_tell_the_input_and_the_number_of_parallel_arcs(tmp_path: Path) -> None:
+    made = model(
+        [
+            node("Relu", ["x"], ["r"], name="relu"),
+            node("Mul", ["r", "r"], ["square"], name="square"),
+            node("Sub", ["square", "r"], ["y"], name="sub"),
+        ]
+    )
+
+    def kinds(**choices: bool) -> dict[tuple[str, str], str]:
+        graphs = read(made, tmp_path, **choices)
+        assert graphs.node_names is not None
+        return {
+            (graphs.node_names[s], graphs.node_names[t]): graphs.edge_vocabulary[kind]
+            for (s, t), kind in zip(graphs.edge_list(0), graphs.edge_types_of(0), strict=True)
+        }
+
+    arcs = [("relu", "square"), ("square", "sub"), ("relu", "sub")]
+    assert kinds() == dict.fromkeys(arcs, "edge")
+    assert kinds(parallel=True) == dict(zip(arcs, ["edge x2", "edge", "edge"], strict=True))
+    assert kinds(positions=True) == dict(zip(arcs, ["0+1", "0", "1"], strict=True))
+
+
+def test_attributes_can_stand_in_the_type(tmp_path: Path) -> None:
+    opset = [helper.make_opsetid("", 17)]
+    inner = node("LeakyRelu", ["a"], ["b"])
+    inner.attribute.append(onnx.AttributeProto(name="alpha", type="FLOAT", ref_attr_name="slope"))
+    leaky = helper.make_function("local", "Leaky", ["a"], ["b"], [inner], opset, attributes=["slope"])
+    made = model(
+        [
+            node("Conv", ["x", "w"], ["a"], kernel_shape=[3, 5], group=2, auto_pad="VALID"),
+            node("MaxPool", ["a"], ["b"], kernel_shape=[2, 2]),
+            node("Leaky", ["b"], ["y"], domain="local", slope=0.25),
+        ],
+        initializers="w",
+        functions=[leaky],
+    )
+    plain = ["Conv", "MaxPool", "LeakyRelu"]
+    assert typed(read(made, tmp_path)) == plain
+    assert typed(read(made, tmp_path, attributes=["nothing"])) == plain
+    assert typed(read(made, tmp_path, attributes=["kernel_shape", "alpha"])) == [
+        "Conv[kernel_shape=3x5]",
+        "MaxPool[kernel_shape=2x2]",
+        "LeakyRelu[alpha=0.25]",
+    ]
+    assert typed(read(made, tmp_path, attributes=["Conv.kernel_shape", "group", "auto_pad"])) == [
+        "Conv[auto_pad=VALID,group=2,kernel_shape=3x5]",
+        "MaxPool",
+        "LeakyRelu",
+    ]
+
+
+def test_other_domains_stand_before_the_operator(tmp_path: Path) -> None:
+    made = model(
+        [
+            node("Gelu", ["x"], ["a"], domain="com.microsoft"),
+            node("Relu", ["a"], ["y"], domain="ai.onnx"),
+        ]
+    )
+    assert typed(read(made, tmp_path)) == ["com.microsoft::Gelu", "Relu"]
+
+
+def test_external_data_is_never_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "trap")  # whoever opened it would wait for ever
+    (tmp_path / "models").mkdir()
+    for location in ("../trap", str(tmp_path / "trap"), "not-there.bin"):
+        made = model([node("Gemm", ["x", "w"], ["y"])], initializers="w")
+        onnx.external_data_helper.set_external_data(
+            _with_raw_data(made.graph.initializer[0]), location, offset=0, length=2 << 30
+        )
+        made.graph.initializer[0].ClearField("raw_data")
+        graphs = read(made, tmp_path / "models")
+        assert (graphs.nodes, graphs.edges) == (1, 0)
+
+
+def _with_raw_data(weights: onnx.TensorProto) -> onnx.TensorProto:
+    weights.ClearField("float_data")
+    weights.raw_data = b"\0" * 4
+    return weights
+
+
+def varint(value: int) -> bytes:
+    return bytes([value & 0x7F | 0x80]) + varint(value >> 7) if value > 0x7F else bytes([value])
+
+
+def test_ten_gigabytes_of_weights_are_not_read(tmp_path: Path) -> None:
+    """A model whose weights are a hole of 10 GiB in a sparse file, read in a process that may use far less."""
+    size = 10 << 30
+    relu = node("Gemm", ["x", "w"], ["y"]).SerializeToString()
+    before = bytes([0x0A]) + varint(len(relu)) + relu
+    named = b"\x42\x01w"  # TensorProto.name
+    inside = named + b"\x4a" + varint(size)  # TensorProto.raw_data
+    tensor = bytes([0x2A]) + varint(len(inside) + size) + inside
+    after = b"\x5a\x03\x0a\x01x\x62\x03\x0a\x01y"  # input x, output y
+    graph = len(before) + len(tensor) + size + len(after)
+    path = tmp_path / "huge.onnx"
+    with path.open("wb") as file:
+        file.write(b"\x08\x08\x3a" + varint(graph) + before + tensor)
+        file.seek(size, os.SEEK_CUR)
+        file.write(after)
+    program = (  # the peak from /proc: that of getrusage counts the parent's memory before exec, too
+        "import re, sys; from pathlib import Path; from grade.sources import load; graphs = load(sys.argv[1])\n"
+        "peak = re.search(r'VmHWM:\\s+(\\d+) kB', Path('/proc/self/status').read_text())\n"
+        "print(graphs.nodes, graphs.edges, int(peak[1]) // 1024)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True
+    )
+    nodes, edges, megabytes = map(int, done.stdout.split())
+    assert (nodes, edges) == (1, 0)
+    assert megabytes < 300
+
+
+def refusal(content: bytes, folder: Path) -> str:
+    path = folder / "bad.onnx"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as error:
+        load(path)
+    sentence = str(error.value)
+    assert str(path) in sentence
+    assert "\n" not in sentence
+    assert sentence.endswith("export it again.")
+    return sentence
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "it is empty"),
+        (b"<html>", ""),
+        (b"PK\x03\x04 zip", ""),
+        (b"\x08\x08", "it has no graph"),
+        (b"\x3a\x02\x0a\x00", "a node has no operator"),
+        (b"\x3a\x05\x0a\x03\x22\x01\xff", "a name is not UTF-8"),
+        (b"\x3a\x7f", "it ends too early"),
+        (b"\x08" + b"\xff" * 11, "a number does not end"),
+        (b"\x0b\x0c", "a field is of an unknown kind"),
+        (b"\x3a\x00\x3a\x00", "it has two graphs"),
+        (
+            b"\x3a" + varint(70_006) + b"\x0a" + varint(70_002)[:3] + b"\x22" + b"\xf0\xa2\x04",
+            "it ends too early",
+        ),
+    ],
+)
+def test_what_is_no_model_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
+    assert reason in refusal(content, tmp_path)
+
+
+def test_a_model_cut_off_anywhere_is_refused(tmp_path: Path) -> None:
+    whole = branching().SerializeToString()
+    graph_end = len(whole) - len(model([]).SerializeToString()) + 20
+    for length in range(1, graph_end - 40, 7):
+        refusal(whole[:length], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("made", "reason"),
+    [
+        (model([node("Relu", ["nowhere"], ["y"])]), "reads 'nowhere', which nothing computes"),
+        (model([node("Relu", ["x"], ["y"]), node("Exp", ["x"], ["y"])]), "the value 'y' is computed twice"),
+        (model([node("Relu", ["x"], ["z"])]), "the output of the graph reads 'y', which nothing computes"),
+        (
+            model(
+                [node("F", ["x"], ["y"], domain="local")],
+                functions=[
+                    helper.make_function(
+                        "local", "F", ["a"], ["b"], [node("G", ["a"], ["b"], domain="local")], []
+                    ),
+                    helper.make_function(
+                        "local", "G", ["a"], ["b"], [node("F", ["a"], ["b"], domain="local")], []
+                    ),
+                ],
+            ),
+            "calls itself",
+        ),
+        (
+            model(
+                [node("Same", ["y"], ["y"], domain="local"), node("Relu", ["y"], ["z"])],
+                functions=[helper.make_function("local", "Same", ["a"], ["a"], [], [])],
+            ),
+            "a value is defined by itself",
+        ),
+    ],
+)
+def test_models_that_contradict_themselves_are_refused(
+    tmp_path: Path, made: onnx.ModelProto, reason: str
+) -> None:
+    assert reason in refusal(made.SerializeToString(), tmp_path)
+
+
+def test_functions_that_unfold_without_end_are_refused_before_they_do(tmp_path: Path) -> None:
+    calls = [
+        [node(f"F{level + 1}", ["a"], [f"b{i}"], domain="local") for i in range(10)] for level in range(20)
+    ]
+    functions = [
+        helper.make_function("local", f"F{level}", ["a"], ["b0"], nodes, [])
+        for level, nodes in enumerate(calls)
+    ]  # ten to the power of twenty operators
+    made = model([node("F0", ["x"], ["y"], domain="local")], functions=functions)
+    assert "unfolds to more than 5,000,000 operators" in refusal(made.SerializeToString(), tmp_path)
+
+
+def test_bodies_nested_without_end_are_refused(tmp_path: Path) -> None:
+    content = b""
+    for _ in range(2_000):  # NodeProto { op_type: "If", attribute { g: GraphProto { node: ... } } }
+        graph = b"\x0a" + varint(len(content)) + content if content else b""
+        attribute = b"\x32" + varint(len(graph)) + graph
+        content = b"\x22\x02If" + b"\x2a" + varint(len(attribute)) + attribute
+    graph = b"\x0a" + varint(len(content)) + content
+    assert "nested more than 50 deep" in refusal(b"\x3a" + varint(len(graph)) + graph, tmp_path)
+
+
+def test_a_folder_or_a_missing_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "folder.onnx").mkdir()
+    for name in ("folder.onnx", "missing.onnx"):
+        with pytest.raises(
+            InputError, match=rf"{name} cannot be read \(.*\); check its name and permissions"
+        ):
+            next(read_onnx(str(tmp_path / name)))
+
+
+def fuzz(folder: Path, rounds: int) -> None:
+    """Mutated models are read or refused by name, in little memory."""
+    wholes = [path.read_bytes() for path in LIGHT[:1] + LIGHT[-1:]]
+    wholes += [
+        made.SerializeToString() for made in (branching(), calling(), model(FOLDING, initializers="w"))
+    ]
+    rng = random.Random(6)
+    outcomes = {"read": 0, "refused": 0}
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(rounds):
+        path = folder / "mutated.onnx"
+        path.write_bytes(mutated(rng.choice(wholes), rng))
+        choices = (
+            ReadSettings(fold=True, attributes=["kernel_shape"]) if rng.random() < 0.5 else ReadSettings()
+        )
+        outcomes[outcome(path, choices)] += 1
+    assert min(outcomes.values()) > rounds // 20  # mutations of both kinds were met
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 * 1024
+
+
+def test_mutated_models(tmp_path: Path) -> None:
+    fuzz(tmp_path, 300)
+
+
+@pytest.mark.slow
+def test_many_mutated_models(tmp_path: Path) -> None:
+    fuzz(tmp_path, 10_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wheel", ["rapidocr", "silero-vad", "magika"])
+def test_models_in_wheels(tmp_path: Path, wheel: str) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--no-deps",
+        "--only-binary=:all:",
+        "-d",
+        str(tmp_path),
+        wheel,
+    ]
+    if subprocess.run(command, capture_output=True).returncode:
+        pytest.skip(f"the wheel of {wheel} cannot be downloaded")
+    (archive,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(archive) as files:
+        models = [name for name in files.namelist() if name.endswith(".onnx")]
+        for name in models:
+            (tmp_path / "model.onnx").write_bytes(files.read(name))
+            graphs = load(tmp_path / "model.onnx")
+            made = onnx.load(tmp_path / "model.onnx")
+            assert (graphs.nodes, graphs.edges) == count(made), name
+            kept = next(read_onnx(str(tmp_path / "model.onnx"), ReadSettings(constants=True)))
+            assert (kept.nodes, kept.edges) == count(made, constants=True), name
+    assert models
