@@ -26,7 +26,7 @@ install: .make/installed
 
 .make/installed: .make/tools $(NATIVE)
 	@echo "Building the native core ..."
-	@$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -Ccmake.define.GRADE_WERROR=ON -e '.[dev]'
 	@touch $@
 
 demo: install

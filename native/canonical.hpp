@@ -58,19 +58,19 @@ class Canonicalizer {
 
   int k_ = 0;
   int kinds_ = 0;  // distinct edge types, self-loops aside
-  std::array<uint32_t, kMaxSize> class_;                                      // type and self-loop
-  std::array<uint8_t, kMaxSize * kMaxSize> type_of_kind_;
-  std::array<std::array<uint16_t, kMaxSize>, kMaxSize * kMaxSize> out_, in_;  // [kind][node] bit masks
-  std::array<uint16_t, kMaxSize> twins_;  // nodes that can be swapped with this one, itself included
+  std::array<uint32_t, kMaxSize> class_{};                                    // type and self-loop
+  std::array<uint8_t, kMaxSize * kMaxSize> type_of_kind_{};
+  std::array<std::array<uint16_t, kMaxSize>, kMaxSize * kMaxSize> out_{}, in_{};  // [kind][node] bit masks
+  std::array<uint16_t, kMaxSize> twins_{};  // nodes that can be swapped with this one, itself included
 
   // State of one search.
   bool have_leaf_ = false;
-  Partition first_, best_;
-  std::array<uint8_t, kMaxSize> path_, first_path_nodes_, best_path_;
+  Partition first_{}, best_{};
+  std::array<uint8_t, kMaxSize> path_{}, first_path_nodes_{}, best_path_{};
   int first_depth_ = 0, best_depth_ = 0;
   Code first_code_, best_code_, code_;
   std::vector<Permutation> generators_;
-  std::array<uint8_t, kMaxSize> orbit_;  // union-find over all automorphisms found
+  std::array<uint8_t, kMaxSize> orbit_{};  // union-find over all automorphisms found
   uint64_t automorphisms_ = 1;
 };
 

@@ -376,7 +376,7 @@ class CensusWorker {
   bool rarely_repeats_ = false;
   size_t leaves_ = 0, patterns_before_ = 0;   // since the way was last chosen
   uint32_t parent_state_ = 0;
-  SmallGraph parent_;                         // subgraph of parent_state_ with room for one more node
+  SmallGraph parent_{};                       // subgraph of parent_state_ with room for one more node
 };
 
 template <class Conn>

@@ -47,7 +47,7 @@ class Classifier {
   std::vector<uint32_t> pattern_of_raw_;
   PatternMap patterns_;
   std::vector<uint64_t> automorphisms_;
-  SmallGraph raw_;
+  SmallGraph raw_{};
 };
 
 // `occurrences` is [n, k] row by row. The nodes of a row must be distinct and lie in one graph.
