@@ -13,6 +13,7 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 
+void bind_match(nb::module_& m);
 void bind_nas_bench_101(nb::module_& m);
 void bind_sampling(nb::module_& m);
 void bind_search(nb::module_& m);
@@ -154,6 +155,7 @@ NB_MODULE(_core, m) {
         return result;
       },
       "graph"_a, "k"_a, "count"_a, "threads"_a, "progress"_a.none());
+  bind_match(m);
   bind_nas_bench_101(m);
   bind_sampling(m);
   bind_search(m);

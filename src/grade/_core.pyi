@@ -141,3 +141,51 @@ def list_supports(
     graph: Graph, offsets: NDArray[np.int64], occurrences: NDArray[np.uint32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """([m] graphs, [m] disjoint occurrences taken greedily, [m] nodes covered) of lists of occurrences [n, k]."""
+
+class Matcher:
+    """Counts the induced occurrences of one pattern (node types [k], edges [k, k]) in a graph set.
+
+    With ``fusible`` only those count that are convex and that edges leave at one node at most.
+    """
+
+    def __init__(self, graph: Graph, fusible: bool) -> None: ...
+    def count(
+        self,
+        node_types: NDArray[np.uint16],
+        edges: NDArray[np.uint8],
+        coverage: bool,
+        threads: int,
+        seconds: float,
+        progress: Callable[[float], bool] | None,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], int, bool]:
+        """(graphs with an occurrence [g], counts [g], covered nodes or -1, complete)."""
+
+    def count_all(
+        self,
+        node_types: NDArray[np.uint16],
+        edges: NDArray[np.uint8],
+        threads: int,
+        seconds: float,
+        progress: Callable[[float], bool] | None,
+    ) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+        """(counts [n], complete [n]) of patterns [n, k], [n, k, k], each in at most so many seconds."""
+
+    def pack(
+        self,
+        node_types: NDArray[np.uint16],
+        edges: NDArray[np.uint8],
+        threads: int,
+        seconds: float,
+        progress: Callable[[float], bool] | None,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], bool]:
+        """(graphs with an occurrence [g], disjoint occurrences taken greedily [g], complete)."""
+
+    def list(
+        self,
+        node_types: NDArray[np.uint16],
+        edges: NDArray[np.uint8],
+        limit: int,
+        seconds: float,
+        progress: Callable[[float], bool] | None,
+    ) -> tuple[NDArray[np.uint32], bool]:
+        """(the first occurrences [n, k] as ascending node ids, whether these are all)."""
