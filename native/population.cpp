@@ -1,6 +1,7 @@
 #include "population.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "random.hpp"
@@ -26,26 +27,29 @@ struct Population {
 // One thread's view of a node of the tree. In ESU the extension set of a child is what its parent's set holds after
 // the child, and then the neighbours that the child alone has. So all the sets along a path are stretches of one list
 // that only grows, the candidates: the list follows from the members, and one number, the head, says where the
-// stretch of the last member begins.
+// stretch of the last member begins. Nodes are opened in the order of the tree, so most begin like the one before, and
+// that part of the list stays.
 class Node {
  public:
   explicit Node(const Graph& graph) : graph_(graph), seen_(graph.largest(), 0) {}
 
   void open(std::span<const uint32_t> members, uint32_t first, uint32_t head) {
-    root_ = members[0];
+    size_t same = 0;
+    while (same < depth_ && same < members.size() && members_[same] == members[same]) ++same;
+    const size_t kept = same == 0 ? 0 : ends_[same - 1];
+    for (size_t i = kept; i < candidates_.size(); ++i) seen_[candidates_[i] - first_] = 0;
+    candidates_.resize(kept);
     first_ = first;
     head_ = head;
-    candidates_.clear();
-    see(root_);
-    for (uint32_t member : members) {
-      for (const Neighbour& n : graph_.neighbours(member)) {
-        if (n.node <= root_) break;
+    if (same == 0) see(members[0]);
+    for (depth_ = same; depth_ < members.size(); ++depth_) {
+      members_[depth_] = members[depth_];
+      for (const Neighbour& n : graph_.neighbours(members[depth_])) {
+        if (n.node <= members_[0]) break;
         if (!seen_[n.node - first_]) see(n.node);
       }
+      ends_[depth_] = candidates_.size();
     }
-  }
-  void close() {
-    for (uint32_t node : candidates_) seen_[node - first_] = 0;
   }
 
   size_t children() const { return candidates_.size() - head_; }
@@ -54,7 +58,7 @@ class Node {
   size_t children_of_child(size_t i) const {
     size_t exclusive = 0;
     for (const Neighbour& n : graph_.neighbours(child(i))) {
-      if (n.node <= root_) break;
+      if (n.node <= members_[0]) break;
       exclusive += !seen_[n.node - first_];
     }
     return children() - i - 1 + exclusive;
@@ -69,19 +73,24 @@ class Node {
   const Graph& graph_;
   std::vector<uint8_t> seen_;         // [local node] is it among the candidates?
   std::vector<uint32_t> candidates_;  // the root, then all that was ever put into an extension set
-  uint32_t root_ = 0, first_ = 0, head_ = 0;
+  std::array<uint32_t, kMaxSize> members_{};
+  std::array<size_t, kMaxSize> ends_{};  // of the candidates, after each member's neighbours
+  size_t depth_ = 0;
+  uint32_t first_ = 0, head_ = 0;
 };
 
-// Says of one item after the other whether it is chosen, each with probability p: the items cover stretches of length
-// p of a line, on which every whole number after a random start chooses the item that it falls on.
+// Chooses among items, each with probability p: the items cover stretches of length p of a line, on which every whole
+// number after a random start chooses the item that it falls on.
 class Systematic {
  public:
   Systematic(double p, Random random) : p_(p), at_(random.uniform()) {}
-  bool operator()() {
-    at_ += p_;
-    if (at_ < 1) return false;
-    at_ -= 1;
-    return true;
+
+  // How many items are passed over until the next one that is chosen.
+  size_t skip() {
+    const double steps = std::max(1.0, std::ceil((1 - at_) / p_));
+    if (!(steps < 1e15)) return SIZE_MAX / 2;
+    at_ += steps * p_ - 1;
+    return static_cast<size_t>(steps) - 1;
   }
 
  private:
@@ -92,8 +101,8 @@ class Systematic {
 Population choose_roots(const Graph& graph, uint32_t first, uint32_t last, double p, std::span<const uint64_t, 3> names) {
   Population population;
   Systematic chosen(p, Random{names[0], names[1], names[2], 0});
-  for (uint32_t root = first; root < last; ++root) {
-    if (!chosen()) continue;
+  for (uint64_t at = first + chosen.skip(); at < last; at += 1 + chosen.skip()) {
+    const auto root = static_cast<uint32_t>(at);
     const auto list = graph.neighbours(root);
     const auto end = std::partition_point(list.begin(), list.end(), [&](const Neighbour& n) { return n.node > root; });
     if (end == list.begin()) continue;
@@ -142,8 +151,7 @@ Leaves walk_tree(const Graph& graph, uint32_t first, uint32_t last, int k, const
                   while (members[0] >= graph.end_of(owner)) ++owner;
                   node.open(members, graph.begin_of(owner), population.heads[i]);
                   Systematic chosen(p, Random{names[0], names[1], names[2], depth, i});
-                  for (size_t j = 0; j < node.children(); ++j) {
-                    if (!chosen()) continue;
+                  for (size_t j = chosen.skip(); j < node.children(); j += 1 + chosen.skip()) {
                     const size_t children = last_level ? 0 : node.children_of_child(j);
                     if (!last_level && children == 0) continue;  // no leaf below it
                     part.members.insert(part.members.end(), members.begin(), members.end());
@@ -151,7 +159,6 @@ Leaves walk_tree(const Graph& graph, uint32_t first, uint32_t last, int k, const
                     part.heads.push_back(node.head_of_child(j));
                     part.children += children;
                   }
-                  node.close();
                 }
               });
     population = Population{};
