@@ -197,6 +197,7 @@ class Run:
             weight_decay=settings.weight_decay,
             amsgrad=settings.amsgrad,
             betas=(0.9, settings.second_moment),
+            eps=settings.epsilon,
             capturable=cuda,
             foreach=True,
         )
