@@ -1,0 +1,254 @@
+"""Exact induced counting of given patterns over a graph set.
+
+The work is done in the native core (native/match.hpp): the rarest node of the pattern first, then always a neighbour of
+what is placed; a bit field per node says which placed members it touches, so that the induced test is one comparison;
+orbits of the automorphism group give an order that meets every node set once; and what hangs at the placed part is
+counted by binomials rather than one by one, because around hubs counts reach 1e10 and more.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grade import _core
+from grade.errors import InputError
+from grade.graphs import GraphSet, Pattern, PatternTable
+from grade.machine import thread_count
+from grade.sampling.census import Progress
+from grade.verify.supports import ESTIMATE, EXACT, LOWER_BOUND, Quality, Support
+from grade.verify.vocabulary import translate
+
+SECONDS_PER_PATTERN = 1200.0  # the paper's cut-off
+PACKING_SHARE = 0.4  # of the time, at most, that the disjoint occurrences may take
+EXAMPLES_SHARE = 0.1  # and the examples
+
+
+def count_pattern(
+    graphs: GraphSet,
+    pattern: Pattern,
+    seconds: float | None = None,
+    threads: int | None = None,
+    fusible: bool = False,
+    supports: bool = True,
+    progress: Progress | None = None,
+) -> Support:
+    """Count the node sets that induce one pattern, in all graphs; and the other supports, unless they are not wanted.
+
+    Parameters
+    ----------
+    seconds : after which to stop; what was found until then is a lower bound and marked as such
+    fusible : only occurrences that a compiler could fuse: convex (no directed path leaves the node set and comes
+        back), and edges leave it at one node at most
+    supports : also find the disjoint occurrences and the covered nodes
+
+    >>> graphs = GraphSet.from_edges(node_counts=[4], node_types=[0, 1, 1, 1], edge_counts=[3],
+    ...                              edges=[[0, 1], [0, 2], [0, 3]], node_vocabulary=["input", "conv"])
+    >>> fork = Pattern.of([0, 1, 1], [[0, 1, 1], [0, 0, 0], [0, 0, 0]], ["input", "conv"])
+    >>> support = count_pattern(graphs, fork)
+    >>> support.occurrences, support.quality, support.graphs, support.disjoint, support.coverage
+    (3, 'exact', 1, 1, 4)
+    """
+    return Verifier(graphs, threads, fusible).support(pattern, seconds, supports, 0, progress)
+
+
+def count_patterns(
+    graphs: GraphSet,
+    patterns: PatternTable,
+    seconds_per_pattern: float | None = None,
+    threads: int | None = None,
+    fusible: bool = False,
+    progress: Progress | None = None,
+) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """([n] occurrences, [n] whether they are exact) of many patterns: microseconds for each that is rare.
+
+    >>> graphs = GraphSet.from_edges(node_counts=[3], node_types=[0, 0, 0], edge_counts=[2],
+    ...                              edges=[[0, 1], [1, 2]], node_vocabulary=["conv"])
+    >>> counts, exact = count_patterns(graphs, PatternTable.from_keys(["0.0/0>1", "0.0/0>1.1>0"]))
+    >>> counts.tolist(), exact.tolist()
+    ([2, 0], [True, True])
+    """
+    limit = time_limit(seconds_per_pattern)
+    types, edges, known = translate(patterns, graphs)
+    counts, exact = np.zeros(len(patterns), np.uint64), np.ones(len(patterns), bool)
+    if known.any():
+        matcher = _core.Matcher(graphs.core, fusible)
+        with bad_patterns_refused():
+            counts[known], exact[known] = matcher.count_all(
+                types[known], edges[known], thread_count(threads), limit, progress
+            )
+    return counts, exact
+
+
+def list_occurrences(
+    graphs: GraphSet,
+    pattern: Pattern,
+    limit: int = 1_000_000,
+    seconds: float | None = None,
+    fusible: bool = False,
+) -> NDArray[np.uint32]:
+    """[n, k] the first occurrences of a pattern as ascending global node ids, graph by graph in a fixed order.
+
+    >>> graphs = GraphSet.from_edges(node_counts=[3], node_types=[0, 0, 0], edge_counts=[2],
+    ...                              edges=[[0, 1], [1, 2]], node_vocabulary=["conv"])
+    >>> sorted(list_occurrences(graphs, Pattern.of([0, 0], [[0, 1], [0, 0]])).tolist())
+    [[0, 1], [1, 2]]
+    """
+    if limit < 0:
+        raise InputError(f"The number of occurrences to list is {limit}; give 0 or more.")
+    return Verifier(graphs, 1, fusible).occurrences(pattern, limit, time_limit(seconds))
+
+
+def verify_pattern(
+    graphs: GraphSet,
+    pattern: Pattern,
+    *,
+    seconds: float | None = None,
+    threads: int | None = None,
+    fusible: bool = False,
+    estimate: tuple[float, float] | None = None,
+    examples: int = 0,
+    progress: Progress | None = None,
+) -> Support:
+    """All supports of one pattern, and its first occurrences as examples.
+
+    An estimate (count, standard error) stands in where time runs out, unless more than that was counted by then.
+    """
+    support = Verifier(graphs, threads, fusible).support(pattern, seconds, True, examples, progress)
+    if support.quality == EXACT or estimate is None or estimate[0] < support.occurrences:
+        return support
+    return replace(support, occurrences=estimate[0], standard_error=estimate[1], quality=ESTIMATE)
+
+
+def verify_patterns(
+    graphs: GraphSet,
+    patterns: PatternTable,
+    seconds_per_pattern: float = SECONDS_PER_PATTERN,
+    seconds_total: float | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    fusible: bool = False,
+    examples: int = 0,
+) -> list[Support]:
+    """The supports of many patterns, in their order, each within its own time and all within the total.
+
+    The last ones of a list that ran out of time get lower bounds, down to 0.
+    """
+    time_limit(seconds_per_pattern)
+    end = time.perf_counter() + time_limit(seconds_total)
+    verifier = Verifier(graphs, threads, fusible)
+    found: list[Support] = []
+
+    def report(share: float) -> bool:
+        return progress is None or progress((len(found) + share) / len(patterns))
+
+    for pattern in patterns:
+        left = max(min(seconds_per_pattern, end - time.perf_counter()), 0.0)
+        found.append(verifier.support(pattern, left, True, examples, report))
+    return found
+
+
+class Verifier:
+    """A graph set indexed for the counting of patterns."""
+
+    def __init__(self, graphs: GraphSet, threads: int | None = None, fusible: bool = False) -> None:
+        self.graphs = graphs
+        self.threads = thread_count(threads)
+        self.matcher = _core.Matcher(graphs.core, fusible)
+
+    def support(
+        self,
+        pattern: Pattern,
+        seconds: float | None = None,
+        supports: bool = True,
+        examples: int = 0,
+        progress: Progress | None = None,
+    ) -> Support:
+        """Disjoint occurrences first: they are quick even where there are too many to count, and say which graphs have
+        any at all.
+        """
+        begin = time.perf_counter()
+        limit = time_limit(seconds)
+        known, types, edges = self.translated(pattern)
+        if not known:
+            nothing = 0 if supports else None
+            return Support(0, disjoint=nothing, coverage=nothing, seconds=time.perf_counter() - begin)
+        disjoint, packed, packed_graphs = None, False, 0
+        with bad_patterns_refused():
+            if supports:
+                owners, taken, packed = self.matcher.pack(
+                    types, edges, self.threads, limit * PACKING_SHARE, stop_only(progress)
+                )
+                disjoint, packed_graphs = int(taken.sum()), len(owners)
+            rows = (
+                self.matcher.list(types, edges, examples, limit * EXAMPLES_SHARE, None)[0]
+                if examples
+                else None
+            )
+            left = max(begin + limit - time.perf_counter(), 0.0)
+            owners, counts, covered, complete = self.matcher.count(
+                types, edges, supports, self.threads, left, progress
+            )
+        per_graph = list(zip(owners.tolist(), counts.tolist(), strict=True))
+        return Support(
+            occurrences=sum(count for _, count in per_graph),
+            quality=quality(complete),
+            graphs=max(len(per_graph), packed_graphs),
+            graphs_quality=quality(complete or packed),
+            disjoint=disjoint,
+            disjoint_quality=quality(packed or not supports),
+            coverage=covered if supports else None,
+            coverage_quality=quality(complete or not supports),
+            per_graph=per_graph,
+            examples=[] if rows is None else rows.tolist(),
+            seconds=time.perf_counter() - begin,
+        )
+
+    def occurrences(self, pattern: Pattern, limit: int, seconds: float) -> NDArray[np.uint32]:
+        """[n, k] the first occurrences."""
+        known, types, edges = self.translated(pattern)
+        if not known:
+            return np.zeros((0, pattern.size), np.uint32)
+        with bad_patterns_refused():
+            rows, _ = self.matcher.list(types, edges, limit, seconds, None)
+        return rows
+
+    def translated(self, pattern: Pattern) -> tuple[bool, NDArray[np.uint16], NDArray[np.uint8]]:
+        table = PatternTable(
+            np.array([pattern.node_types], np.uint16),
+            np.array([pattern.edges], np.uint8),
+            np.array([pattern.automorphisms]),
+            pattern.node_vocabulary,
+            pattern.edge_vocabulary,
+        )
+        types, edges, known = translate(table, self.graphs)
+        return bool(known[0]), types[0], edges[0]
+
+
+def quality(complete: bool) -> Quality:
+    return EXACT if complete else LOWER_BOUND
+
+
+def stop_only(progress: Progress | None) -> Progress | None:
+    """The callback without its news: the packing is only the beginning of the work."""
+    return None if progress is None else lambda _: progress(0.0)
+
+
+def time_limit(seconds: float | None) -> float:
+    """The limit for the native core, which takes infinity for none."""
+    if seconds is None:
+        return float("inf")
+    if not seconds >= 0:
+        raise InputError(f"The time limit is {seconds} seconds; give 0 or more, or leave it out.")
+    return float(seconds)
+
+
+@contextmanager
+def bad_patterns_refused() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(f"A pattern cannot be counted: {error}; give a connected one.") from error
