@@ -60,6 +60,15 @@ class StringTable(Sequence[str]):
         return StringTable(self.data[ranges(self.offsets[indices], lengths)], offsets)
 
 
+def storable(text: str) -> str:
+    """The text as it will be read back: a lone surrogate, which is no character, becomes '?'.
+
+    >>> storable("conv"), storable(chr(0xD800))
+    ('conv', '?')
+    """
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """The concatenation of ``arange(start, start + length)``.
 

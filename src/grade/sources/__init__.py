@@ -1,23 +1,44 @@
 """Where graph sets come from: one file per origin. A new one is imported here, which registers it."""
 
-from grade.sources import darts, nas_bench_101, nas_bench_201, nas_bench_nlp, onnx_files, zoo
+from grade.sources import (
+    darts,
+    edge_lists,
+    graphml_files,
+    json_lines,
+    nas_bench_101,
+    nas_bench_201,
+    nas_bench_nlp,
+    onnx_files,
+    younger,
+    zoo,
+)
 from grade.sources.base import Source, source, sources
 from grade.sources.loading import load
 from grade.sources.networkx_graphs import from_networkx, to_networkx
 from grade.sources.npz_files import read_npz
+from grade.sources.pyg_data import from_pyg
+from grade.sources.readers import Reader, reader, readers
 
 __all__ = [
+    "Reader",
     "Source",
     "darts",
+    "edge_lists",
     "from_networkx",
+    "from_pyg",
+    "graphml_files",
+    "json_lines",
     "load",
     "nas_bench_101",
     "nas_bench_201",
     "nas_bench_nlp",
     "onnx_files",
     "read_npz",
+    "reader",
+    "readers",
     "source",
     "sources",
     "to_networkx",
+    "younger",
     "zoo",
 ]

@@ -8,12 +8,10 @@ are kept, whether operators on constants alone are folded, and what an edge says
 from collections import defaultdict
 from dataclasses import dataclass
 
-import numpy as np
-
 from grade.errors import InputError
 from grade.graphs import GraphSet
-from grade.graphs.graph_set import NO_EDGE
 from grade.settings import ReadSettings
+from grade.sources.words import graph_of_words
 
 MAX_OPERATORS = 5_000_000  # of one graph: far above any model, and a bound on what hostile nesting unfolds to
 LAST_POSITION = 32  # later inputs (of a wide Concat) share one edge type: a set holds at most 255
@@ -59,7 +57,7 @@ class OperatorGraph:
     >>> graphs.node_vocabulary, graphs.edge_list(0).tolist(), list(graphs.node_names)
     (('Conv', 'Mul'), [[0, 1]], ['conv1', 'square'])
     >>> model.graph_set("tiny", ReadSettings(positions=True)).edge_vocabulary
-    ('none', '0+1')
+    ('none', '0+1', 'edge')
     """
 
     def __init__(self) -> None:
@@ -115,22 +113,9 @@ class OperatorGraph:
             for position, value in enumerate(reads[node]):
                 if value.node is not None and value.node in place:
                     positions[place[value.node], number].append(position)
-        labels = [edge_label(found, settings) for found in positions.values()]
-        edge_words = list(dict.fromkeys(labels)) or ["edge"]
-        node_words = list(dict.fromkeys(types[node] for node in place))
-        word = {text: i for i, text in enumerate(node_words)}
-        return GraphSet.from_edges(
-            node_counts=[len(place)],
-            node_types=[word[types[node]] for node in place],
-            edge_counts=[len(positions)],
-            edges=np.array(list(positions), np.int64).reshape(-1, 2),
-            edge_types=[edge_words.index(label) + 1 for label in labels],
-            node_vocabulary=node_words,
-            edge_vocabulary=[NO_EDGE, *edge_words],
-            graph_names=[name],
-            node_names=[self.names[node] for node in place],
-            origin=origin or name,
-        )
+        edges = {pair: edge_label(found, settings) for pair, found in positions.items()}
+        names = [self.names[node] for node in place]
+        return graph_of_words(name, [types[node] for node in place], edges, names, origin)
 
     def folded(self, reads: list[list[Value]]) -> set[int]:
         """Operators whose inputs are all constant, directly or through others like them."""

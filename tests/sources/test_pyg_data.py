@@ -1,0 +1,59 @@
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+
+from grade import GraphSet, InputError
+from grade.sources import from_pyg
+from tests.graph_sets import assert_equal, raw_graph_sets
+
+
+@given(raw=raw_graph_sets())
+def test_data_of_all_shapes_gives_the_same_set(raw: dict[str, Any]) -> None:
+    graphs = GraphSet.from_edges(**{**raw, "graph_names": None, "node_names": None})
+    bounds = graphs.node_offsets
+    for shape in ("numbers", "column", "one-hot", "tensor"):
+        data = []
+        for graph in range(len(graphs)):
+            x: Any = graphs.node_types[bounds[graph] : bounds[graph + 1]].astype(int)
+            edge_attr: Any = graphs.edge_types_of(graph).astype(int) - 1
+            edge_index: Any = graphs.edge_list(graph).T
+            if shape == "column":
+                x = x[:, None]
+            elif shape == "one-hot":
+                x, edge_attr = np.eye(3)[x], np.eye(2)[edge_attr]
+            elif shape == "tensor":
+                x, edge_index = torch.tensor(x), torch.tensor(edge_index)
+            data.append(SimpleNamespace(x=x, edge_index=edge_index, edge_attr=edge_attr))
+        made = from_pyg(data, node_vocabulary=["input", "conv", "pool"], edge_vocabulary=["edge", "skip"])
+        assert_equal(made, graphs)
+
+
+def test_types_are_named_by_their_numbers_where_nobody_names_them() -> None:
+    data = SimpleNamespace(kind=np.array([0, 2]), edge_index=np.array([[0], [1]]), edge_attr=None)
+    graphs = from_pyg([data], node_type="kind")
+    assert (graphs.node_vocabulary, graphs.edge_vocabulary) == (("0", "1", "2"), ("none", "edge"))
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        ({"edge_index": np.zeros((2, 0))}, "graph 0 has no edge_index or no 'x'"),
+        ({"edge_index": np.zeros((3, 2)), "x": np.zeros(2)}, r"must be \[2, edges\]"),
+        (
+            {"edge_index": np.zeros((2, 0)), "x": np.array([[0.5, 0.5]])},
+            "neither whole numbers nor one-hot rows",
+        ),
+        ({"edge_index": np.array([[0], [5]]), "x": np.zeros(2)}, r"has an edge \[0, 5\]"),
+        (
+            {"edge_index": np.zeros((2, 1)), "x": np.zeros(1), "edge_attr": np.zeros(2)},
+            "1 edges and 2 edge types",
+        ),
+    ],
+)
+def test_wrong_data_is_refused(data: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        from_pyg([SimpleNamespace(**data)])
