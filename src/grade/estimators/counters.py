@@ -40,8 +40,8 @@ def combine(*parts: Tensor | int) -> Tensor:
     """One key from several (seed, round, candidate ...), broadcast against each other."""
     key = torch.zeros((), dtype=torch.int64)
     for part in parts:
-        part = torch.as_tensor(part)
-        key = mix(key.to(part.device) * GOLDEN + part)
+        device = part.device if isinstance(part, Tensor) else key.device  # a plain number goes where the key is
+        key = mix(key.to(device) * GOLDEN + part)
     return key
 
 
