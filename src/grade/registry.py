@@ -44,7 +44,9 @@ class Registry(Generic[Thing]):
             return self._things[name]
         near = get_close_matches(name, self._things, n=1)
         guess = f"; did you mean {near[0]!r}?" if near else "."
-        raise InputError(f"There is no {self.kind} named {name!r}{guess} Known: {', '.join(sorted(self._things))}.")
+        raise InputError(
+            f"There is no {self.kind} named {name!r}{guess} Known: {', '.join(sorted(self._things))}."
+        )
 
     def __contains__(self, name: object) -> bool:
         return name in self._things
