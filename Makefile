@@ -55,6 +55,7 @@ format: install
 bench: install
 	$(BIN)/python benchmarks/canonical.py
 	$(BIN)/python benchmarks/census.py
+	$(BIN)/python benchmarks/sampling.py
 
 clean:
 	rm -rf $(VENV) .make build
