@@ -1,6 +1,7 @@
 #include "graph_choice.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 
 namespace grade {
@@ -61,16 +62,23 @@ std::vector<uint32_t> shared_out(const std::vector<uint32_t>& eligible, size_t c
 }
 
 std::vector<uint64_t> random_places(uint64_t total, uint64_t chosen, Random& random) {
-  // Fisher and Yates's shuffle, of which only the places that differ from the identity are stored.
-  std::vector<uint64_t> places(chosen);
-  std::unordered_map<uint64_t, uint64_t> moved;
+  // Fisher and Yates's shuffle, as far as it is needed.
+  std::vector<uint64_t> places;
+  if (total <= 8 * chosen) {
+    places.resize(total);
+    std::iota(places.begin(), places.end(), uint64_t{0});
+    for (uint64_t i = 0; i < chosen; ++i) std::swap(places[i], places[i + random.below(total - i)]);
+    places.resize(chosen);
+    return places;
+  }
+  std::unordered_map<uint64_t, uint64_t> moved;  // the same, but only places that differ from the identity are stored
   auto at = [&](uint64_t i) {
     const auto found = moved.find(i);
     return found == moved.end() ? i : found->second;
   };
   for (uint64_t i = 0; i < chosen; ++i) {
     const uint64_t j = i + random.below(total - i);
-    places[i] = at(j);
+    places.push_back(at(j));
     if (j != i) moved[j] = at(i);
   }
   return places;
