@@ -14,7 +14,7 @@ are lowered in the same way where they would let too many through.) With such p_
 occurrences, 1 / (p_1 ... p_k) times the sum over the leaves reached, is unbiased. The share of a pattern among
 the leaves is a ratio of two such estimates, so it is unbiased only in the limit of a large capacity; what remains
 is measured in ``experiments/sample_size``. Leaves that share ancestors are drawn together, so an estimate varies
-more than with independent draws; thinning from four times as many leaves spreads them.
+more than with independent draws; thinning from four times as many leaves (as far as these are few) spreads them.
 """
 
 from typing import Any
@@ -27,7 +27,8 @@ from grade.errors import InputError
 from grade.sampling.base import Draw, Request, samplers
 
 CAPACITY = 2**17  # the least number of partial subgraphs held
-MOST_CAPACITY = 2**22
+AMPLE_CAPACITY = 2**20  # more serves only to reach the number asked for
+MOST_CAPACITY = 2**22  # where several passes are better
 LEAVES_PER_SAMPLE = 4
 
 
@@ -72,7 +73,7 @@ def sample_tree(request: Request, trie: bool) -> dict[str, Any]:
         request.k,
         request.count,
         probabilities_by_depth(request),
-        max(CAPACITY, min(LEAVES_PER_SAMPLE * request.count, MOST_CAPACITY)),
+        capacity_for(request.count),
         request.weighting,
         request.seed,
         2 * request.stream + trie,  # the two samplers that use this draw apart
@@ -87,6 +88,16 @@ def sample_tree(request: Request, trie: bool) -> dict[str, Any]:
             " lower r, raise the probabilities, or leave both out."
         )
     return result
+
+
+def capacity_for(count: int) -> int:
+    """The number of partial subgraphs to hold for so many samples.
+
+    >>> capacity_for(1000), capacity_for(50_000), capacity_for(500_000), capacity_for(2_000_000)
+    (131072, 200000, 1048576, 3000000)
+    """
+    spread_out = min(LEAVES_PER_SAMPLE * count, max(AMPLE_CAPACITY, count + count // 2))
+    return min(max(CAPACITY, spread_out), MOST_CAPACITY)
 
 
 def probabilities_by_depth(request: Request) -> NDArray[np.float64]:
