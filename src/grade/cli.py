@@ -29,9 +29,11 @@ from grade.settings import (
     EvaluateSettings,
     FitSettings,
     InfoSettings,
+    MineSettings,
     OutputSettings,
     Parameter,
     ReadSettings,
+    RunSettings,
     SampleSettings,
     ScoreSettings,
 )
@@ -77,8 +79,13 @@ def report(code: int, sentence: str) -> int:
     return code
 
 
-def command(group: typer.Typer, *examples: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a function of settings objects as a command with one parameter for each of their fields."""
+def command(
+    group: typer.Typer, *examples: str, called: str | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a function of settings objects as a command with one parameter for each of their fields.
+
+    The command has the function's name unless another is given.
+    """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         hints = typing.get_type_hints(function)
@@ -108,7 +115,7 @@ def command(group: typer.Typer, *examples: str) -> Callable[[Callable[..., None]
         text = inspect.cleandoc(function.__doc__ or "") + block("Examples:", examples)
         if any(field.name in ("graphs", "sources") for _, field in owners.values()):
             text += block("Built-in sets:", (f"{sources[s].spec:<18} {sources[s].summary}" for s in sources))
-        group.command(help=text)(run)
+        group.command(called, help=text)(run)
         return function
 
     return register
@@ -437,6 +444,70 @@ def evaluate(settings: EvaluateSettings, output: OutputSettings) -> None:
     model, census = load_estimator(settings.model), Census.load(settings.census)
     data = dataclasses.asdict(ranking.evaluate(model, census.patterns, census.counts))
     show(output, data, lambda: [f"{name.replace('_', ' ')}: {value:,.4g}" for name, value in data.items()])
+
+
+runs_app = typer.Typer(help="Look at runs.")
+app.add_typer(runs_app, name="runs")
+
+
+@command(
+    app,
+    "grade mine zoo -k 8 --out run --contains 'Conv*' --max-in-degree 2 --max-out-degree 2 --rank-by graphs",
+    "grade mine my-models -k 6 --top 100 --fusible --min-graphs 5 --out fusion-candidates",
+    "grade mine zoo -k 10 --rank-by estimator --estimator disco --samples 40000 --out as-in-the-paper",
+)
+def mine(settings: MineSettings, output: OutputSettings) -> None:
+    """Find the most frequent patterns of K nodes: sample, fit, search, verify, catalogue.
+
+    A run that was stopped goes on when it is started again, and ends with the same catalogue.
+    """
+    from grade import pipeline
+
+    begin = time.perf_counter()
+    with stage_progress() as report:
+        catalogue = pipeline.mine(settings, report=report)
+    show_catalogue(settings.out, catalogue, settings.top, time.perf_counter() - begin, output)
+
+
+@command(runs_app, "grade runs show run", "grade runs show run --top 5 --json", called="show")
+def runs_show(settings: RunSettings, output: OutputSettings) -> None:
+    """Show the motifs that a run found."""
+    from grade.runs import Catalogue, RunFolder
+
+    catalogue = Catalogue.load(RunFolder.open(settings.run).catalogue)
+    show_catalogue(settings.run, catalogue, settings.top, None, output)
+
+
+def show_catalogue(run: Any, catalogue: Any, top: int, seconds: float | None, output: OutputSettings) -> None:
+    """Report a run: its settings and levels, and the best of its motifs."""
+    from grade.report.tables import motif_lines
+
+    motifs = catalogue.motifs[:top]
+    data = {
+        "run": str(run),
+        "set": catalogue.run["settings"]["graphs"],
+        "k": catalogue.run["settings"]["k"],
+        "partial": catalogue.run["partial"],
+        "constraints": catalogue.run["constraints"],
+        "levels": catalogue.levels,
+        "motifs": [dataclasses.asdict(motif) for motif in motifs],
+        **({"seconds": seconds} if seconds is not None else {}),
+    }
+    show(output, data, lambda: motif_lines(str(run), catalogue, motifs, seconds))
+
+
+@contextmanager
+def stage_progress() -> Iterator[Callable[[str, float], None] | None]:
+    """A report for the pipeline that draws the stage and its share; None where there is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("mine", total=1.0)
+        yield lambda stage, share: bar.update(task, description=stage, completed=share)
 
 
 if __name__ == "__main__":

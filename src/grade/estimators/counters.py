@@ -40,7 +40,9 @@ def combine(*parts: Tensor | int) -> Tensor:
     """One key from several (seed, round, candidate ...), broadcast against each other."""
     key = torch.zeros((), dtype=torch.int64)
     for part in parts:
-        device = part.device if isinstance(part, Tensor) else key.device  # a plain number goes where the key is
+        device = (
+            part.device if isinstance(part, Tensor) else key.device
+        )  # a plain number goes where the key is
         key = mix(key.to(device) * GOLDEN + part)
     return key
 
