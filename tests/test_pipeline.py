@@ -1,0 +1,282 @@
+"""Mining end to end: right answers, constraints, resuming after a kill, and clear refusals."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grade.errors import InputError
+from grade.graphs import GraphSet
+from grade.graphs.storage import save_graph_set
+from grade.pipeline import mine
+from grade.runs import Catalogue, RunFolder
+from grade.sampling.census import take_census
+from grade.settings import MineSettings
+from grade.sources import load
+
+GRADE = [sys.executable, "-m", "grade.cli"]
+
+
+def settings(out: Path, **changes: Any) -> MineSettings:
+    return replace(MineSettings(graphs="zoo-mini", k=5, out=out, top=10, threads=2), **changes)
+
+
+@pytest.fixture(scope="module")
+def census() -> dict[str, int]:
+    counted = take_census(load("zoo-mini"), 5)
+    return {p.key: int(c) for p, c in zip(counted.patterns, counted.counts, strict=True)}
+
+
+def test_the_most_frequent_patterns_are_found_with_their_exact_counts(
+    tmp_path: Path, census: dict[str, int]
+) -> None:
+    found = mine(settings(tmp_path / "run"))
+    best = sorted(census.values(), reverse=True)[:10]
+    assert [motif.occurrences for motif in found.motifs] == best
+    assert all(census[motif.key] == motif.occurrences for motif in found.motifs)
+    assert {motif.occurrences_quality for motif in found.motifs} == {"exact"}
+    assert [level["size"] for level in found.levels] == [3, 4, 5]
+    for motif in found.motifs:
+        assert sum(count for _, count in motif.most_common) <= motif.occurrences
+        assert len(motif.most_common) == min(motif.graphs, 10)
+        assert motif.disjoint <= motif.occurrences
+        assert motif.disjoint * 5 <= motif.coverage
+
+
+@pytest.mark.parametrize("rank_by", ["graphs", "disjoint", "coverage"])
+def test_other_supports_rank_the_result(tmp_path: Path, rank_by: str) -> None:
+    found = mine(settings(tmp_path / "run", rank_by=rank_by))
+    values = [getattr(motif, rank_by) for motif in found.motifs]
+    assert values == sorted(values, reverse=True)
+    assert values[0] > values[-1]
+
+
+def test_every_result_satisfies_the_constraints(tmp_path: Path) -> None:
+    wishes = {"contains": ["Conv*"], "max_in_degree": 1, "never": ["Relu"], "min_graphs": 3}
+    found = mine(settings(tmp_path / "run", **wishes))
+    assert found.motifs
+    for motif, pattern in zip(found.motifs, found.patterns, strict=True):
+        assert any(name.startswith("Conv") for name in pattern.type_names)
+        assert "Relu" not in pattern.type_names
+        assert max(sum(1 for row in pattern.edges if row[j]) for j in range(5)) <= 1
+        assert motif.graphs >= 3
+
+
+def test_fusible_counts_only_what_can_be_fused(tmp_path: Path, census: dict[str, int]) -> None:
+    found = mine(settings(tmp_path / "run", fusible=True))
+    assert found.motifs
+    assert all(0 < motif.occurrences <= census[motif.key] for motif in found.motifs)
+    assert any(motif.occurrences < census[motif.key] for motif in found.motifs)
+
+
+def test_the_sampling_baseline(tmp_path: Path, census: dict[str, int]) -> None:
+    found = mine(settings(tmp_path / "run", method="sampling", samples=3000))
+    assert all(census[motif.key] == motif.occurrences for motif in found.motifs)
+    assert found.motifs[0].occurrences == max(census.values())
+
+
+def test_an_estimator_ranks_the_search(tmp_path: Path, census: dict[str, int]) -> None:
+    changes = {"rank_by": "estimator", "estimator": "frequency", "samples": 5000, "beam": 100}
+    found = mine(settings(tmp_path / "run", **changes))
+    counts = [census[motif.key] for motif in found.motifs]
+    assert sum(counts) > 0.7 * sum(sorted(census.values(), reverse=True)[:10])
+    assert (tmp_path / "run" / "models" / "k-05").is_dir()
+    scores = [motif.score for motif in found.motifs]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_counts_past_enumeration_get_an_estimate_with_its_error(tmp_path: Path, monkeypatch: Any) -> None:
+    """Where exact counting runs out of time, the estimate stands in; here nothing is counted at all."""
+    from grade import pipeline
+    from grade.verify import Support
+
+    monkeypatch.setattr(pipeline, "PAST_ENUMERATION", 100)
+    counted = take_census(load("zoo-mini"), 6)
+    truth = {p.key: int(c) for p, c in zip(counted.patterns, counted.counts, strict=True)}
+
+    def out_of_time(graphs: GraphSet, pattern: Any, *, estimate: Any, **_: Any) -> Support:
+        assert estimate is not None
+        return Support(estimate[0], "estimate", estimate[1], graphs=1, disjoint=1, coverage=6)
+
+    monkeypatch.setattr(pipeline, "verify_pattern", out_of_time)
+    found = mine(settings(tmp_path / "run", k=6, list_size=40, memory="3M", beam=300))
+    assert len(found.motifs) == 10
+    for motif in found.motifs:
+        assert motif.occurrences_quality == "estimate"
+        assert motif.standard_error is not None
+        assert 0 < motif.standard_error < truth[motif.key]
+        assert abs(motif.occurrences - truth[motif.key]) < 6 * motif.standard_error + 0.1 * truth[motif.key]
+
+
+def test_a_finished_run_is_not_done_again(tmp_path: Path) -> None:
+    first = mine(settings(tmp_path / "run"))
+    changed = (tmp_path / "run" / "catalogue.sqlite").stat().st_mtime_ns
+    assert mine(settings(tmp_path / "run", threads=1)) == first
+    assert (tmp_path / "run" / "catalogue.sqlite").stat().st_mtime_ns == changed
+
+
+def test_a_run_with_other_settings_is_not_mixed_up(tmp_path: Path) -> None:
+    mine(settings(tmp_path / "run"))
+    with pytest.raises(InputError, match=r"other settings \(beam\)"):
+        mine(settings(tmp_path / "run", beam=17))
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "mine.txt").write_text("precious")
+    with pytest.raises(InputError, match="is no run"):
+        mine(settings(tmp_path / "notes"))
+    assert (tmp_path / "notes" / "mine.txt").read_text() == "precious"
+
+
+def test_a_time_budget_gives_the_best_so_far(tmp_path: Path, monkeypatch: Any) -> None:
+    from grade import pipeline
+
+    clock = iter(range(0, 10_000, 1))
+    monkeypatch.setattr(pipeline.time, "monotonic", lambda: float(next(clock)))
+    found = mine(settings(tmp_path / "run", k=8, time_budget="3s"))
+    assert found.run["partial"]
+    assert 3 <= found.motifs[0].size < 8
+
+
+def catalogue_bytes(run: Path) -> bytes:
+    return (run / "catalogue.sqlite").read_bytes()
+
+
+def test_a_killed_run_ends_with_the_same_catalogue(tmp_path: Path) -> None:
+    """kill -9 at random moments, again and again, until a run gets through."""
+    arguments = [
+        "mine",
+        "zoo-mini",
+        "-k",
+        "7",
+        "--top",
+        "15",
+        "--beam",
+        "300",
+        "--memory",
+        "64M",
+        "--threads",
+        "1",
+    ]
+    subprocess.run([*GRADE, *arguments, "--out", tmp_path / "whole"], check=True, capture_output=True)
+    moments = random.Random(3)
+    kills = 0
+    for _ in range(60):
+        process = subprocess.Popen(
+            [*GRADE, *arguments, "--out", tmp_path / "killed"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            assert process.wait(timeout=moments.uniform(0.3, 1.5) + 0.1 * kills) == 0
+            break
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+            kills += 1
+    assert kills > 0
+    assert catalogue_bytes(tmp_path / "killed") == catalogue_bytes(tmp_path / "whole")
+    assert not [file for file in (tmp_path / "killed").rglob("*") if file.name.endswith(".sqlite-journal")]
+
+
+def test_ctrl_c_ends_with_one_line_and_the_run_goes_on(tmp_path: Path) -> None:
+    arguments = ["mine", "zoo", "-k", "9", "--top", "5", "--memory", "1G", "--out", str(tmp_path / "run")]
+    process = subprocess.Popen(
+        [*GRADE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "run" / "levels" / "k-03.npz").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors.strip() == "grade: interrupted."
+    assert not (tmp_path / "run" / "catalogue.sqlite").exists()
+    assert RunFolder.open(tmp_path / "run").load_levels(load("zoo"))[0].size == 3
+
+
+def test_the_command_prints_a_table_and_json(tmp_path: Path) -> None:
+    arguments = ["mine", "zoo-mini", "-k", "4", "--top", "3", "--out", str(tmp_path / "run")]
+    table = subprocess.run(
+        [*GRADE, *arguments], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert table[0].startswith(f"{tmp_path / 'run'}: 3 motifs of zoo-mini")
+    assert len([line for line in table if " -> " in line]) == 3
+    shown = subprocess.run(
+        [*GRADE, "runs", "show", str(tmp_path / "run"), "--json"], capture_output=True, text=True, check=True
+    )
+    data = json.loads(shown.stdout)
+    assert [motif["id"] for motif in data["motifs"]] == [1, 2, 3]
+    assert data["motifs"][0]["occurrences_quality"] == "exact"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["zoo-mini", "-k", "2"], "-k is 2; patterns have 3 to 16 nodes"),
+        (["nas-bench-201", "-k", "9"], "largest graph of nas-bench-201 has 8 nodes"),
+        (["zoo-mini", "-k", "4", "--contains", "Konv*"], "No node type of the set matches 'Konv*'"),
+        (["zoo-mini", "-k", "4", "--rank-by", "beauty"], "no ranking named 'beauty'"),
+        (["zoo-mini", "-k", "4", "--memory", "lots"], "'lots' is not a size"),
+        (["zoo-mini", "-k", "4", "--time-budget", "soon"], "'soon' is not a length of time"),
+        (["zoo-mini", "-k", "4", "--top", "0"], "--top is 0"),
+        (["zoo-mini", "-k", "4", "--method", "magic"], "no method 'magic'"),
+        (["zoo", "-k", "4", "--memory", "1K"], "raise --memory"),
+        (["zoo-mini", "-k", "5", "--min-edges", "20"], "No pattern of 5 nodes in zoo-mini satisfies"),
+        (["nowhere", "-k", "4"], "nowhere"),
+    ],
+)
+def test_bad_input_gets_one_sentence(tmp_path: Path, arguments: list[str], sentence: str) -> None:
+    result = subprocess.run(
+        [*GRADE, "mine", *arguments, "--out", str(tmp_path / "run")], capture_output=True, text=True
+    )
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert sentence in result.stderr
+    assert not (tmp_path / "run" / "catalogue.sqlite").exists()
+
+
+def test_a_damaged_run_is_refused_by_name(tmp_path: Path) -> None:
+    mine(settings(tmp_path / "run"))
+    (tmp_path / "run" / "catalogue.sqlite").write_bytes(b"not a database, whatever its name says")
+    with pytest.raises(InputError, match=r"catalogue\.sqlite is damaged"):
+        Catalogue.load(tmp_path / "run" / "catalogue.sqlite")
+    (tmp_path / "run" / "run.json").write_text("{")
+    with pytest.raises(InputError, match=r"run\.json cannot be read"):
+        RunFolder.open(tmp_path / "run")
+    with pytest.raises(InputError, match="is no run"):
+        RunFolder.open(tmp_path)
+
+
+def test_a_residual_network_has_the_blocks_that_its_plan_dictates(tmp_path: Path) -> None:
+    """A chain of n residual blocks: conv -> relu -> conv -> add, with a skip from the block's input to the add."""
+    blocks, types, edges = 9, [0], []
+    for _ in range(blocks):
+        entry = len(types) - 1
+        types += [1, 2, 1, 3]
+        edges += [[entry, entry + 1], [entry + 1, entry + 2], [entry + 2, entry + 3], [entry + 3, entry + 4]]
+        edges += [[entry, entry + 4]]
+    graphs = GraphSet.from_edges(
+        node_counts=[len(types)] * 2,
+        node_types=types * 2,
+        edge_counts=[len(edges)] * 2,
+        edges=np.array(edges * 2),
+        node_vocabulary=["input", "Conv", "Relu", "Add"],
+        graph_names=["first", "second"],
+    )
+    save_graph_set(graphs, tmp_path / "set")
+    found = mine(settings(tmp_path / "run", graphs=str(tmp_path / "set"), min_edges=5, single_source=True))
+    block = next(
+        m for m in found.motifs if m.text == "Add#1 -> Conv#1 -> Relu -> Conv#2 -> Add#2; Add#1 -> Add#2"
+    )
+    assert block.occurrences == 2 * (blocks - 1)
+    assert block.graphs == 2
+    assert block.most_common == [("first", blocks - 1), ("second", blocks - 1)]
