@@ -13,7 +13,9 @@ def test_keys_stay_on_the_device_of_their_tensors() -> None:
 
 
 def test_every_part_matters() -> None:
-    keys = torch.cat([counters.combine(seed, torch.arange(50), step) for seed in (0, 1) for step in (-1, 0, 1)])
+    keys = torch.cat(
+        [counters.combine(seed, torch.arange(50), step) for seed in (0, 1) for step in (-1, 0, 1)]
+    )
     assert len(keys.unique()) == len(keys)
 
 

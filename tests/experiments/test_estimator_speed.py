@@ -15,7 +15,11 @@ def test_a_quick_run_measures_every_stage(tmp_path: Path) -> None:
     results = json.loads((tmp_path / "results.json").read_text())
     assert set(results["scoring"]) == {"autoregressive", "paper 10 x 4", "bridge 4 x 4", "bridge 2 x 2"}
     evaluations = {name: values["evaluations_per_candidate"] for name, values in results["scoring"].items()}
-    assert (evaluations["paper 10 x 4"], evaluations["bridge 4 x 4"], evaluations["bridge 2 x 2"]) == (40, 16, 4)
+    assert (evaluations["paper 10 x 4"], evaluations["bridge 4 x 4"], evaluations["bridge 2 x 2"]) == (
+        40,
+        16,
+        4,
+    )
     assert len(results["training"]) == 3
     page = (tmp_path / "results.md").read_text()
     assert all(f"| {name} |" in page for name in [*results["training"], *results["scoring"]])
