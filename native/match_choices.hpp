@@ -80,18 +80,22 @@ class Choices {
     return work + pairs_.size();
   }
 
-  // The number of ways, 2^64 - 1 if there are more. tick() is called for each branch and stops the count when it says
-  // true; cover(node) is called for every node that is part of a choice.
+  // The number of ways, 2^64 - 1 if there are more. tick(work) is called now and then and stops the count when it says
+  // true. If `covering`, cover(node) is called for every node that is part of a choice.
   template <class Tick, class Cover>
-  uint64_t count(Tick&& tick, Cover&& cover) {
-    for (int g = 0; g < groups_; ++g) available_[g] = begin_[g + 1] - begin_[g];
+  uint64_t count(bool covering, Tick&& tick, Cover&& cover) {
+    left_ = 0;
+    for (int g = 0; g < groups_; ++g) {
+      pool_[g] = free_[g] = begin_[g + 1] - begin_[g];
+      left_ += need_[g];
+    }
     if (pairs_.empty()) {
-      for (uint32_t node : candidates_) cover(node);
+      for (size_t i = 0; covering && i < candidates_.size(); ++i) cover(candidates_[i]);
       return product();
     }
     cover_conflicts();
     taken_.clear();
-    return branch(0, tick, cover);
+    return branch(0, covering, tick, cover);
   }
 
   // Calls visit(chosen) with the candidates of every choice, as long as it returns true; accept(group, node) and
@@ -104,6 +108,7 @@ class Choices {
 
  private:
   static constexpr size_t kHub = 64;  // longer neighbour lists are not walked in search of conflicts
+  enum State : uint8_t { kFree, kOpen, kDecided };  // free: not to be decided; open: not yet
 
   void add_conflict(uint32_t i, uint32_t j) {
     const int g = group_of(i);
@@ -132,22 +137,25 @@ class Choices {
   // A set of candidates that has an end of every conflict, taken from groups that need few: once it is decided which of
   // them are chosen, all others are free, and chosen by binomials.
   void cover_conflicts() {
-    decided_.assign(candidates_.size(), 0);
+    state_.assign(candidates_.size(), kFree);
     to_decide_.clear();
     for (const auto& [i, j] : pairs_) {
-      if (decided_[i] || decided_[j]) continue;
+      if (state_[i] == kOpen || state_[j] == kOpen) continue;
       const int g = group_of(i), h = group_of(j);
       const uint32_t chosen = std::pair(need_[g], g) <= std::pair(need_[h], h) ? i : j;
-      decided_[chosen] = 1;
+      state_[chosen] = kOpen;
       to_decide_.push_back(chosen);
-      --available_[group_of(chosen)];
+      --free_[group_of(chosen)];
     }
+    std::sort(to_decide_.begin(), to_decide_.end(), [&](uint32_t i, uint32_t j) {
+      return std::pair(need_[group_of(i)], i) < std::pair(need_[group_of(j)], j);
+    });
   }
 
   uint64_t product() const {
     uint64_t value = 1;
     for (int g = 0; g < groups_; ++g) {
-      const uint64_t ways = need_[g] ? choose(available_[g], need_[g]) : 1;
+      const uint64_t ways = need_[g] ? choose(free_[g], need_[g]) : 1;
       if (__builtin_mul_overflow(value, ways, &value)) value = UINT64_MAX;
     }
     return value;
@@ -155,45 +163,102 @@ class Choices {
 
   // Choices that take none of the candidates to decide from number `at` on, and those that take one of them first.
   template <class Tick, class Cover>
-  uint64_t branch(size_t at, Tick& tick, Cover& cover) {
+  uint64_t branch(size_t at, bool covering, Tick& tick, Cover& cover) {
+    for (int g = 0; g < groups_; ++g) {
+      if (pool_[g] < need_[g]) return 0;
+    }
+    if (left_ == 2) return last_two(covering, tick, cover);
     uint64_t total = product();
-    if (total) cover_available(cover);
-    for (; at < to_decide_.size(); ++at) {
-      const uint32_t i = to_decide_[at];
+    if (total && covering) {
+      for (uint32_t i : taken_) cover(candidates_[i]);
+      for (uint32_t i = 0; i < candidates_.size(); ++i) {
+        if (state_[i] == kFree && !blocked_[i] && need_[group_of(i)]) cover(candidates_[i]);
+      }
+    }
+    for (size_t next = at; next < to_decide_.size(); ++next) {
+      const uint32_t i = to_decide_[next];
       const int g = group_of(i);
-      if (blocked_[i] || need_[g] == 0) continue;
-      if (tick()) break;
-      --need_[g];
+      state_[i] = kDecided;
+      if (blocked_[i]) continue;
+      --pool_[g];
+      if (need_[g] == 0 || tick(1)) continue;
+      --need_[g], --left_;
       block(i);
       taken_.push_back(i);
-      total = plus(total, branch(at + 1, tick, cover));
+      total = plus(total, branch(next + 1, covering, tick, cover));
       taken_.pop_back();
       unblock(i);
-      ++need_[g];
+      ++need_[g], ++left_;
+    }
+    for (size_t next = at; next < to_decide_.size(); ++next) {
+      state_[to_decide_[next]] = kOpen;
+      if (!blocked_[to_decide_[next]]) ++pool_[group_of(to_decide_[next])];
     }
     return total;
   }
 
-  template <class Cover>
-  void cover_available(Cover& cover) const {
-    for (uint32_t i : taken_) cover(candidates_[i]);
-    for (int g = 0; g < groups_; ++g) {
-      if (need_[g] == 0) continue;
-      for (uint32_t i = begin_[g]; i < begin_[g + 1]; ++i) {
-        if (!decided_[i] && !blocked_[i]) cover(candidates_[i]);
-      }
+  // Pairs that are in the pool, less those in conflict.
+  template <class Tick, class Cover>
+  uint64_t last_two(bool covering, Tick& tick, Cover& cover) {
+    int g = 0;
+    while (need_[g] == 0) ++g;
+    int h = g;
+    if (need_[g] == 1) {
+      do ++h;
+      while (need_[h] == 0);
+      if (begin_[h + 1] - begin_[h] < begin_[g + 1] - begin_[g]) std::swap(g, h);
     }
+    uint64_t conflicts = each_partnered(g, h, tick, [](uint32_t, uint64_t) {});
+    if (g == h) conflicts /= 2;
+    const uint64_t total = (g == h ? choose(pool_[g], 2) : pool_[g] * uint64_t{pool_[h]}) - conflicts;
+    if (total && covering) {
+      for (uint32_t i : taken_) cover(candidates_[i]);
+      auto cover_partnered = [&](uint32_t i, uint64_t partners) {
+        if (partners) cover(candidates_[i]);
+      };
+      each_partnered(g, h, tick, cover_partnered);
+      if (g != h) each_partnered(h, g, tick, cover_partnered);
+    }
+    return total;
   }
+
+  // Calls visit(i, partners) for the pool of group g with the number of those in the pool of h that go with i; returns
+  // the number of those that do not.
+  template <class Tick, class Visit>
+  uint64_t each_partnered(int g, int h, Tick& tick, Visit&& visit) {
+    uint64_t conflicts = 0, work = 0;
+    for (uint32_t i = begin_[g]; i < begin_[g + 1]; ++i) {
+      if (!in_pool(i)) continue;
+      uint64_t against = 0;
+      for (uint32_t r = rivals_of_[i]; r < rivals_of_[i + 1]; ++r) {
+        const uint32_t rival = rivals_[r];
+        against += rival >= begin_[h] && rival < begin_[h + 1] && in_pool(rival);
+      }
+      visit(i, pool_[h] - (g == h) - against);
+      conflicts += against;
+      work += 1 + rivals_of_[i + 1] - rivals_of_[i];
+    }
+    tick(work);
+    return conflicts;
+  }
+
+  bool in_pool(uint32_t i) const { return state_[i] != kDecided && !blocked_[i]; }
 
   void block(uint32_t i) {
     for (uint32_t r = rivals_of_[i]; r < rivals_of_[i + 1]; ++r) {
-      if (blocked_[rivals_[r]]++ == 0 && !decided_[rivals_[r]]) --available_[group_of(rivals_[r])];
+      const uint32_t rival = rivals_[r];
+      if (blocked_[rival]++ || state_[rival] == kDecided) continue;
+      --pool_[group_of(rival)];
+      if (state_[rival] == kFree) --free_[group_of(rival)];
     }
   }
 
   void unblock(uint32_t i) {
     for (uint32_t r = rivals_of_[i]; r < rivals_of_[i + 1]; ++r) {
-      if (--blocked_[rivals_[r]] == 0 && !decided_[rivals_[r]]) ++available_[group_of(rivals_[r])];
+      const uint32_t rival = rivals_[r];
+      if (--blocked_[rival] || state_[rival] == kDecided) continue;
+      ++pool_[group_of(rival)];
+      if (state_[rival] == kFree) ++free_[group_of(rival)];
     }
   }
 
@@ -227,11 +292,13 @@ class Choices {
   int groups_ = 0;
   std::vector<uint32_t> candidates_;  // of all groups, numbered through
   std::array<uint32_t, kMaxSize + 1> begin_{};
-  std::array<uint32_t, kMaxSize> need_{}, ties_{}, available_{};  // [group]; available: neither blocked nor to decide
-  std::vector<std::pair<uint32_t, uint32_t>> pairs_;              // conflicts
-  std::vector<uint32_t> rivals_of_, rivals_, filled_;             // the same by candidate
-  std::vector<uint32_t> blocked_;                                 // [candidate] rivals that are taken
-  std::vector<uint8_t> decided_;                                  // [candidate] is in to_decide_
+  std::array<uint32_t, kMaxSize> need_{}, ties_{};     // [group] candidates still to choose; neighbours in the core
+  std::array<uint32_t, kMaxSize> pool_{}, free_{};     // [group] candidates that are not blocked: open or free; free
+  uint32_t left_ = 0;                                  // sum of need_
+  std::vector<std::pair<uint32_t, uint32_t>> pairs_;   // conflicts
+  std::vector<uint32_t> rivals_of_, rivals_, filled_;  // the same by candidate
+  std::vector<uint32_t> blocked_;                      // [candidate] rivals that are taken
+  std::vector<State> state_;                           // [candidate]
   std::vector<uint32_t> open_, to_decide_, taken_;
   std::vector<uint32_t> slot_;  // [local node] number of the candidate + 1, while conflicts are looked for
 };

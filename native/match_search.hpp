@@ -170,9 +170,10 @@ class MatchSearch {
     }
     if (tick(choices_.find_conflicts(first_))) return;
     if (goal_ == MatchGoal::kCount && !fusible_) {
-      const uint64_t ways = choices_.count([&] { return tick(1); }, [&](uint32_t node) { cover(node); });
+      const uint64_t ways = choices_.count(
+          covered != nullptr, [&](uint64_t work) { return tick(work); }, [&](uint32_t node) { cover(node); });
       found = plus(found, ways);
-      for (int place = 0; ways && place < core; ++place) cover(members_[place]);
+      for (int place = 0; ways && covered && place < core; ++place) cover(members_[place]);
       return;
     }
     choices_.each([&](int group, uint32_t node) { return accept(core + group, node); },
@@ -185,7 +186,6 @@ class MatchSearch {
   }
 
   void cover(uint32_t node) {
-    if (!covered) return;
     std::atomic_ref<uint8_t> flag(covered[node]);
     if (!flag.load(std::memory_order_relaxed)) flag.store(1, std::memory_order_relaxed);
   }
@@ -197,7 +197,7 @@ class MatchSearch {
     if (!surely_convex && !(*convex_)(members, output_, first_, acyclic_, steps_)) return;
     ++found;
     if (goal_ == MatchGoal::kCount) {
-      for (uint32_t node : members) cover(node);
+      for (size_t i = 0; covered && i < members.size(); ++i) cover(members[i]);
     } else if (goal_ == MatchGoal::kList) {
       const size_t begin = rows.size();
       for (uint32_t node : members) rows.push_back(graph_.original(node));
