@@ -30,7 +30,7 @@ install: .make/installed
 	@touch $@
 
 demo: install
-	@$(BIN)/grade census zoo -k 5 --top 10
+	@$(BIN)/grade mine zoo -k 8 --contains 'Conv*' --max-in-degree 2 --max-out-degree 2 --rank-by graphs --top 20 --memory 2G --out demo-run
 
 test: install
 	$(BIN)/python -m pytest -n 2 -m "not slow"
