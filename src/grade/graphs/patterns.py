@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from grade import _core
 from grade.errors import InputError
+from grade.showing import shown_by
 
 MAX_SIZE = 16
 
@@ -68,6 +69,8 @@ class Pattern:
 
     def __str__(self) -> str:
         return describe(self)
+
+    _repr_svg_ = shown_by("grade.report.drawing", "svg")
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from typing import Any
 from grade.errors import InputError
 from grade.files import whole_file
 from grade.graphs.patterns import Pattern, PatternTable
+from grade.showing import shown_by
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,8 @@ class Catalogue:
             PatternTable.from_keys([m.key], self.node_vocabulary, self.edge_vocabulary) for m in self.motifs
         )
         return [table[0] for table in tables]
+
+    _repr_html_ = shown_by("grade.report.notebook", "catalogue_html")
 
     def save(self, path: Path) -> None:
         """Write the file, whole or not at all; the same catalogue gives the same bytes."""

@@ -21,6 +21,7 @@ from grade.files import whole_file, writable_target
 from grade.graphs import GraphSet, Pattern, PatternTable
 from grade.graphs.patterns import MAX_SIZE
 from grade.machine import available_memory, thread_count
+from grade.showing import shown_by
 
 FORMAT = "grade-census"
 VERSION = 1
@@ -55,6 +56,8 @@ class Census:
         check_top(n)
         order = np.argsort(~self.counts, kind="stable")[:n]  # descending: ~ turns unsigned numbers round
         return [(self.patterns[i], int(self.counts[i])) for i in order.tolist()]
+
+    _repr_html_ = shown_by("grade.report.notebook", "census_html")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write patterns and counts to an .npz or .parquet file, whole or not at all."""
