@@ -15,5 +15,5 @@ def test_the_examples_are_true() -> None:
 
 def test_every_built_in_set_is_listed() -> None:
     table = README.read_text().split("or one of:")[1].split("\n## ")[0]
-    listed = {name.split(":")[0] for name in re.findall(r"`([\w-]+(?::[A-Z]+)?)`", table.split("\n\n")[1])}
+    listed = {name.split(":")[0] for name in re.findall(r"`([\w-]+(?::[A-Z.:]+)?)`", table.split("\n\n")[1])}
     assert listed == set(sources)

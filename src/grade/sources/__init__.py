@@ -5,10 +5,12 @@ from grade.sources import (
     edge_lists,
     graphml_files,
     json_lines,
+    model_zoos,
     nas_bench_101,
     nas_bench_201,
     nas_bench_nlp,
     onnx_files,
+    torch_models,
     younger,
     zoo,
 )
@@ -29,6 +31,7 @@ __all__ = [
     "graphml_files",
     "json_lines",
     "load",
+    "model_zoos",
     "nas_bench_101",
     "nas_bench_201",
     "nas_bench_nlp",
@@ -39,6 +42,7 @@ __all__ = [
     "source",
     "sources",
     "to_networkx",
+    "torch_models",
     "younger",
     "zoo",
 ]

@@ -93,8 +93,8 @@ class Document:
             self.graph_name = attributes.get("id", "")
             self.nodes, self.edges = {}, []
         elif element == "node":
-            identity = attributes.get("id")
-            if identity is None or identity in self.nodes:
+            identity = attributes.get("id", "")
+            if not identity or identity in self.nodes:
                 raise InputError("a node has no id, or one that another has")
             self.nodes[identity] = {}
         elif element == "edge":

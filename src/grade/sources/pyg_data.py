@@ -87,9 +87,9 @@ def type_numbers(values: NDArray[Any], where: str) -> NDArray[np.int64]:
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim == 2 and ((values == 0) | (values == 1)).all() and (values.sum(axis=1) == 1).all():
-        return np.argmax(values, axis=1).astype(np.int64)
+        return np.asarray(np.argmax(values, axis=1), np.int64)
     if values.ndim == 1 and (values == np.floor(values)).all():
-        return values.astype(np.int64)
+        return np.asarray(values, np.int64)
     raise InputError(
         f"{where} holds neither whole numbers nor one-hot rows; name another attribute of types."
     )
