@@ -36,6 +36,7 @@ from grade.settings import (
     RunSettings,
     SampleSettings,
     ScoreSettings,
+    VerifySettings,
 )
 from grade.sources import load, sources
 
@@ -467,6 +468,54 @@ def mine(settings: MineSettings, output: OutputSettings) -> None:
     with stage_progress() as report:
         catalogue = pipeline.mine(settings, report=report)
     show_catalogue(settings.out, catalogue, settings.top, time.perf_counter() - begin, output)
+
+
+@command(
+    app,
+    "grade verify census.npz zoo --top 100",
+    "grade verify patterns.txt my-graphs --seconds-per-pattern 60 --time-budget 30m --out supports.csv",
+    "grade verify '8.8.20/0>1.1>2' zoo --fusible --json",
+)
+def verify(settings: VerifySettings, output: OutputSettings) -> None:
+    """Count given patterns exactly: occurrences, graphs, disjoint occurrences, covered nodes."""
+    from grade.machine import thread_count
+    from grade.units import parse_seconds
+    from grade.verify import files, verify_patterns
+
+    threads, total = thread_count(settings.threads), None
+    if settings.time_budget is not None:
+        total = parse_seconds(settings.time_budget)
+    if settings.out is not None:
+        files.check_target(settings.out)
+    begin = time.perf_counter()
+    graphs = load(settings.graphs)
+    patterns = files.read_patterns(settings.patterns, graphs, settings.top)
+    with progress_bar("verify") as progress:
+        supports = verify_patterns(
+            graphs, patterns, settings.seconds_per_pattern, total, threads, progress, settings.fusible
+        )
+    if settings.out is not None:
+        files.write_supports(settings.out, patterns, supports, graphs)
+    exact = sum(support.quality == "exact" for support in supports)
+    data = {
+        "set": settings.graphs,
+        "patterns": len(patterns),
+        "exact": exact,
+        "fusible": settings.fusible,
+        "nodes": graphs.nodes,
+        "seconds": time.perf_counter() - begin,
+        "threads": threads,
+        "supports": [
+            files.support_data(pattern, support, graphs, most_common=10)
+            for pattern, support in zip(patterns, supports, strict=True)
+        ],
+    }
+
+    def lines() -> Iterator[str]:
+        yield f"{settings.graphs}: {len(patterns):,} patterns, {exact:,} counted exactly, {data['seconds']:.2f} s"
+        yield from files.support_lines(patterns, supports, graphs)
+
+    show(output, data, lines)
 
 
 @command(runs_app, "grade runs show run", "grade runs show run --top 5 --json", called="show")

@@ -299,6 +299,43 @@ class EvaluateSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class VerifySettings:
+    """Counting given patterns exactly."""
+
+    patterns: str = argument(
+        "A census (.npz, .parquet), a text file with one pattern key per line, or a key.", metavar="PATTERNS"
+    )
+    graphs: str = set_argument()
+    seconds_per_pattern: float = option(
+        "How long to count one pattern before its count is cut off to a lower bound.",
+        "--seconds-per-pattern",
+        default=1200.0,
+        metavar="S",
+    )
+    time_budget: str | None = option(
+        "How long to count all of them, e.g. 30m.", "--time-budget", default=None, metavar="TIME"
+    )
+    threads: int | None = threads_option()
+    top: int | None = option(
+        "Only the N most frequent patterns of a census, or the first N keys.",
+        "--top",
+        default=None,
+        metavar="N",
+    )
+    fusible: bool = option(
+        "Count only occurrences that a compiler can fuse: convex, with edges leaving from one node only.",
+        "--fusible",
+        default=False,
+    )
+    out: Path | None = option(
+        "Write the supports to this file: .csv, or .json with the counts in every graph.",
+        "--out",
+        default=None,
+        metavar="FILE",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class MineSettings:
     """Finding the most frequent patterns of one size: sample, fit, search, verify, catalogue."""
 

@@ -7,7 +7,7 @@ counted by binomials rather than one by one, because around hubs counts reach 1e
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -125,7 +125,7 @@ def verify_pattern(
 
 def verify_patterns(
     graphs: GraphSet,
-    patterns: PatternTable,
+    patterns: PatternTable | Sequence[Pattern],
     seconds_per_pattern: float = SECONDS_PER_PATTERN,
     seconds_total: float | None = None,
     threads: int | None = None,
