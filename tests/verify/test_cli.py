@@ -1,0 +1,139 @@
+"""The command 'grade verify' end to end."""
+
+import csv
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grade import cli
+from grade.graphs import Pattern
+from grade.sampling.census import take_census
+from grade.sources import load
+from grade.verify import count_pattern
+
+
+@dataclass
+class Result:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
+    """Runs the command line in this process, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> Result:
+        monkeypatch.setattr(sys, "argv", ["grade", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        captured = capfd.readouterr()
+        return Result(int(stop.value.code or 0), captured.out, captured.err)
+
+    return call
+
+
+@pytest.mark.parametrize("name", ["census.npz", "census.parquet"])
+def test_a_census_is_verified(run: Any, name: str) -> None:
+    mini = load("zoo-mini")
+    census = take_census(mini, 4)
+    census.save(name)
+    result = run("verify", name, "zoo-mini", "--top", "12", "--threads", "1", "--json")
+    assert (result.code, result.err) == (0, "")
+    data = json.loads(result.out)
+    assert (data["set"], data["patterns"], data["exact"], data["threads"]) == ("zoo-mini", 12, 12, 1)
+    assert data["nodes"] == mini.nodes
+    top = census.top(12)
+    assert [(row["key"], row["occurrences"]) for row in data["supports"]] == [(p.key, c) for p, c in top]
+    for row, (pattern, _) in zip(data["supports"], top, strict=True):
+        support = count_pattern(mini, pattern)
+        for field in ("graphs", "disjoint", "coverage", "quality", "graphs_quality", "disjoint_quality"):
+            assert row[field] == getattr(support, field), field
+        assert row["most_common"] == [[mini.graph_names[g], n] for g, n in support.most_common(10)]
+
+
+def test_keys_from_a_file_of_several_sizes(run: Any, tmp_path: Path) -> None:
+    mini = load("zoo-mini")
+    keys = [take_census(mini, k).top(1)[0][0].key for k in (5, 2, 3)]
+    (tmp_path / "keys.txt").write_text("\n".join(keys) + "\n\n")
+    assert run("verify", "keys.txt", "zoo-mini", "--out", "supports.csv").code == 0
+    with (tmp_path / "supports.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["key"] for row in rows] == keys
+    assert [int(row["occurrences"]) for row in rows] == [take_census(mini, k).top(1)[0][1] for k in (5, 2, 3)]
+
+    assert run("verify", "keys.txt", "zoo-mini", "--top", "2", "--out", "supports.json").code == 0
+    stored = json.loads((tmp_path / "supports.json").read_text())
+    assert [row["key"] for row in stored] == keys[:2]
+    for row in stored:
+        assert sum(count for _, count in row["most_common"]) == row["occurrences"]
+        assert len(row["most_common"]) == row["graphs"]
+
+
+def test_one_key_with_and_without_fusible(run: Any) -> None:
+    mini = load("zoo-mini")
+    names = mini.node_vocabulary
+    pattern = Pattern.of([names.index("Conv"), names.index("Relu")], [[0, 1], [0, 0]])
+    every = json.loads(run("verify", pattern.key, "zoo-mini", "--json").out)["supports"][0]
+    fusible = json.loads(run("verify", pattern.key, "zoo-mini", "--fusible", "--json").out)["supports"][0]
+    assert every["pattern"] == "Conv -> Relu"
+    assert every["occurrences"] == count_pattern(mini, pattern).occurrences
+    assert fusible["occurrences"] == count_pattern(mini, pattern, fusible=True).occurrences
+    assert 0 < fusible["occurrences"] <= every["occurrences"]
+
+
+def test_the_table_is_ordered_and_marks_lower_bounds(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "keys.txt").write_text("0.1/0>1\n1.1/0>1\n")
+    np.savez(
+        tmp_path / "set.npz",
+        node_offsets=[0, 4],
+        node_types=[0, 1, 1, 1],
+        edge_offsets=[0, 4],
+        edges=[[0, 1], [0, 2], [0, 3], [1, 2]],
+        op_names=["in", "conv"],
+        names=["net"],
+    )
+    full = run("verify", "keys.txt", "set.npz").out.splitlines()
+    assert full[0].startswith("set.npz: 2 patterns, 2 counted exactly")
+    assert full[1].split() == ["occurrences", "graphs", "disjoint", "coverage", "pattern"]
+    assert full[2].split() == ["3", "1", "1", "100.00", "%", "in", "->", "conv"]
+    assert full[3].split() == ["1", "1", "1", "50.00", "%", "conv#1", "->", "conv#2"]
+    cut = run("verify", "keys.txt", "set.npz", "--seconds-per-pattern", "0").out.splitlines()
+    assert "0 counted exactly" in cut[0]
+    assert cut[2].split()[:6] == [">=", "0", ">=", "0", ">=", "0"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.txt", "zoo-mini"], "nowhere.txt cannot be read"),
+        (["nowhere.npz", "zoo-mini"], "no census nowhere.npz"),
+        (["0.1/", "zoo-mini"], "connected"),
+        (["0.1/0>7", "zoo-mini"], "out of range"),
+        (["0.1/0>1", "zoo-mini", "--top", "0"], "number of patterns to verify is 0"),
+        (["0.1/0>1", "zoo-mini", "--threads", "0"], "number of threads is 0"),
+        (["0.1/0>1", "zoo-mini", "--seconds-per-pattern", "-1"], "time limit is -1"),
+        (["0.1/0>1", "zoo-mini", "--time-budget", "soon"], "'soon' is not a length of time"),
+        (["0.1/0>1", "zoo-mini", "--out", "supports.txt"], "must end in .csv or .json"),
+        (["0.1/0>1", "zoo-mini", "--out", "nowhere/supports.csv"], "does not exist"),
+    ],
+)
+def test_bad_input_is_one_sentence(run: Any, tmp_path: Path, arguments: list[str], message: str) -> None:
+    result = run("verify", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+    assert result.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_without_keys_is_refused(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_text("\n")
+    result = run("verify", "empty.txt", "zoo-mini")
+    assert result.code == 2
+    assert "holds no pattern keys" in result.err
