@@ -210,6 +210,18 @@ def test_models_are_built_into_a_set(run: Any, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["models", "other", "set"]
 
 
+def test_two_sets_are_compared(run: Any) -> None:
+    data = run("graphs", "diff", "zoo-mini", "nas-bench-201", "-k", "3", "--top", "2", "--json").json
+    assert data["sets"] == ["zoo-mini", "nas-bench-201"]
+    assert (data["types_in_common"], data["patterns_in_common"], len(data["pattern_shifts"])) == (0, 0, 2)
+    assert [data["type_distance"], data["pattern_distance"]] == pytest.approx([1, 1])
+    told = run("graphs", "diff", "zoo-mini", "zoo-mini", "-k", "3", "--top", "1")
+    assert told.code == 0
+    assert "types: distance 0.000 (0: the same, 1: nothing in common)" in told.out
+    census = take_census(load("zoo-mini"), 3)
+    assert f"{census.types:,} and {census.types:,}, {census.types:,} in common\n" in told.out
+
+
 def test_a_damaged_set_gives_one_sentence(run: Any, tmp_path: Path) -> None:
     run("graphs", "build", "zoo-mini", "mini")
     targets = np.load(tmp_path / "mini" / "out_targets.npy")
@@ -220,7 +232,7 @@ def test_a_damaged_set_gives_one_sentence(run: Any, tmp_path: Path) -> None:
         assert result.err.startswith("grade: The graph set mini is damaged")
 
 
-@pytest.mark.parametrize("command", [["census"], ["graphs", "build"], ["graphs", "info"]])
+@pytest.mark.parametrize("command", [["census"], ["graphs", "build"], ["graphs", "info"], ["graphs", "diff"]])
 def test_help_has_examples_and_the_built_in_sets(run: Any, command: list[str]) -> None:
     result = run(*command, "--help")
     assert (result.code, result.err) == (0, "")

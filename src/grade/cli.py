@@ -26,6 +26,7 @@ from grade.settings import (
     PARAMETER,
     BuildSettings,
     CensusSettings,
+    DiffSettings,
     EvaluateSettings,
     FitSettings,
     InfoSettings,
@@ -298,6 +299,48 @@ def info(settings: InfoSettings, output: OutputSettings) -> None:
                 yield f"{label}: {value:,.1f}" if isinstance(value, float) else f"{label}: {value:,}"
 
     show(output, data, lines)
+
+
+@command(
+    graphs_app,
+    "grade graphs diff my-models zoo -k 4",
+    "grade graphs diff before after -k 5 --top 30 --json",
+)
+def diff(settings: DiffSettings, output: OutputSettings) -> None:
+    """Compare two graph sets: types and patterns of K nodes whose shares differ most."""
+    from grade.evaluation.difference import compare
+    from grade.sampling.census import check_top
+
+    check_top(settings.top)
+    with progress_bar("census") as progress:
+        found = compare(load(settings.graphs), load(settings.other), settings.k, settings.threads, progress)
+    shown = dataclasses.replace(
+        found,
+        type_shifts=found.type_shifts[: settings.top],
+        pattern_shifts=found.pattern_shifts[: settings.top],
+    )
+    data = {"sets": [settings.graphs, settings.other], **dataclasses.asdict(shown)}
+
+    def lines() -> Iterator[str]:
+        yield (
+            f"types: distance {found.type_distance:.3f} (0: the same, 1: nothing in common),"
+            f" {found.types_in_common:,} in common"
+        )
+        yield from shift_lines(shown.type_shifts)
+        yield (
+            f"patterns of {found.k} nodes: distance {found.pattern_distance:.3f}, {found.patterns[0]:,} and"
+            f" {found.patterns[1]:,}, {found.patterns_in_common:,} in common"
+        )
+        yield from shift_lines(shown.pattern_shifts)
+
+    show(output, data, lines)
+
+
+def shift_lines(rows: Iterable[Any]) -> Iterator[str]:
+    """Share in either set, change and name in columns."""
+    for row in rows:
+        first, second = (f"{100 * share:.2f} %" for share in row.shares)
+        yield f"  {first:>9}  {second:>9}  {100 * row.change:>+8.2f}  {row.name}"
 
 
 @command(

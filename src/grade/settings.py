@@ -131,6 +131,19 @@ class InfoSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DiffSettings:
+    """Comparing two graph sets."""
+
+    graphs: str = set_argument()
+    other: str = argument("The set to compare it with.", metavar="OTHER")
+    k: int = option("Number of nodes of the patterns, 2 to 16.", "-k", default=4, metavar="K")
+    threads: int | None = threads_option()
+    top: int = option(
+        "How many of the types and patterns that differ most to show.", "--top", default=15, metavar="N"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class CensusSettings:
     """Counting every connected induced subgraph of one size by pattern, exactly."""
 

@@ -104,7 +104,9 @@ def test_timm_models_have_the_layers_that_they_call(name: str) -> None:
     for activation in ("aten.gelu", "aten.silu"):  # timm has classes of its own for some
         expected.pop(activation, None)
     found = layers(graphs)
-    assert {kind: count for kind, count in found.items() if kind not in ("aten.gelu", "aten.silu")} == expected
+    assert {
+        kind: count for kind, count in found.items() if kind not in ("aten.gelu", "aten.silu")
+    } == expected
     assert list(graphs.graph_names) == [f"timm/{name}"]
 
 
