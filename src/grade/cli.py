@@ -15,6 +15,7 @@ import time
 import typing
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -34,6 +35,7 @@ from grade.settings import (
     OutputSettings,
     Parameter,
     ReadSettings,
+    ReportSettings,
     RunSettings,
     SampleSettings,
     ScoreSettings,
@@ -568,6 +570,31 @@ def runs_show(settings: RunSettings, output: OutputSettings) -> None:
 
     catalogue = Catalogue.load(RunFolder.open(settings.run).catalogue)
     show_catalogue(settings.run, catalogue, settings.top, None, output)
+
+
+@command(
+    app,
+    "grade report run --open",
+    "grade report run --out motifs.html",
+    "grade report before after",
+    called="report",
+)
+def report_page(settings: ReportSettings, output: OutputSettings) -> None:
+    """Write a page on a run, one HTML file with everything in it; on two runs, what changed between them."""
+    from grade.report.comparison import write_comparison
+    from grade.report.page import write_page
+
+    if len(settings.runs) > 2:
+        raise InputError(f"{len(settings.runs)} runs were given; a page shows one, or compares two.")
+    first, *second = settings.runs
+    out = settings.out or (Path("comparison.html") if second else first / "report.html")
+    facts = write_comparison(first, second[0], out) if second else {"motifs": write_page(first, out)}
+    if settings.open:
+        import webbrowser
+
+        webbrowser.open(out.resolve().as_uri())
+    texts = ", ".join(f"{count:,} {name}" for name, count in facts.items())
+    show(output, {"page": str(out), **facts}, lambda: [f"{out}: {texts}"])
 
 
 def show_catalogue(run: Any, catalogue: Any, top: int, seconds: float | None, output: OutputSettings) -> None:

@@ -1,7 +1,7 @@
 """How objects of the lower layers show themselves in a notebook.
 
-What draws a pattern lies above it in the layers, so it is looked up by name when a notebook asks for the picture, and not
-imported before.
+What draws a pattern lies above it in the layers, so it is looked up by name when a notebook asks for the picture, and
+not imported before.
 """
 
 from collections.abc import Callable

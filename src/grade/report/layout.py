@@ -175,7 +175,9 @@ def fewest_crossings(levels: list[list[int]], above: Neighbours, below: Neighbou
                 for node in level
             }
             # Ties keep their order going down and turn it round going up, to get out of dead ends.
-            level.sort(key=lambda node, c=centre: (c[node], place[node] * (-1) ** (sweep % 4 == 3)))
+            turned = -1 if sweep % 4 == 3 else 1
+            ranked = sorted((centre[node], turned * place[node], node) for node in level)
+            level[:] = [node for _, _, node in ranked]
             place.update({node: i for i, node in enumerate(level)})
         count = crossings(levels, below)
         if count < fewest:

@@ -20,7 +20,7 @@ import numpy as np
 from grade import __version__
 from grade.errors import InputError
 from grade.files import whole_file, writable_target
-from grade.graphs import GraphSet, PatternTable
+from grade.graphs import GraphSet, Pattern, PatternTable
 from grade.search import Level, OccurrenceLists
 
 FORMAT = 1
@@ -164,3 +164,20 @@ class RunFolder:
             except (OSError, ValueError, KeyError) as error:
                 raise InputError(f"{file} is damaged; remove it, and the run makes it again.") from error
         return levels
+
+    def level_patterns(
+        self, size: int, node_vocabulary: tuple[str, ...], edge_vocabulary: tuple[str, ...]
+    ) -> list[tuple[Pattern, float]]:
+        """(pattern, count) of what the search kept of a size, most frequent first; empty if there is no such level."""
+        file = self.path / "levels" / f"k-{size:02}.npz"
+        if not file.is_file():
+            return []
+        try:
+            with np.load(file, allow_pickle=False) as data:
+                table = PatternTable.canonical(
+                    data["node_types"], data["edges"], node_vocabulary, edge_vocabulary
+                )
+                counts = data["counts"]
+        except (OSError, ValueError, KeyError) as error:
+            raise InputError(f"{file} is damaged; remove it, and the run makes it again.") from error
+        return [(table[row], float(counts[row])) for row in np.argsort(-counts, kind="stable").tolist()]
