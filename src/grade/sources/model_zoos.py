@@ -104,6 +104,8 @@ def read_torch_module(place: str, settings: ReadSettings) -> Iterator[GraphSet]:
             make = getattr(make, part)
         with torch.device("meta"):
             made = make()
+    except MemoryError:
+        raise
     except Exception as error:  # the user's code may raise anything
         raise InputError(f"{place} cannot be made ({type(error).__name__}: {one_line(error)}).") from None
     module, arguments, keywords = (
@@ -125,6 +127,8 @@ def read_timm_model(place: str, settings: ReadSettings) -> Iterator[GraphSet]:
         with torch.device("meta"):
             module = timm.create_model(name, pretrained=False).eval()
             image = torch.empty(1, *module.default_cfg["input_size"])
+    except MemoryError:
+        raise
     except Exception as error:
         raise InputError(f"{place} cannot be made ({type(error).__name__}: {one_line(error)}).") from None
     yield capture(module, (image,), name=f"timm/{name}", settings=settings)
@@ -140,6 +144,8 @@ def read_transformers_model(place: str, settings: ReadSettings) -> Iterator[Grap
         with torch.device("meta"):
             module = transformers.AutoModel.from_config(configuration).eval()
             inputs = example_inputs(module, configuration)
+    except MemoryError:
+        raise
     except Exception as error:
         raise InputError(f"{place} cannot be made ({type(error).__name__}: {one_line(error)}).") from None
     yield capture(module, (), inputs, name=f"transformers/{name.removesuffix('Config')}", settings=settings)
