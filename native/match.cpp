@@ -119,7 +119,7 @@ auto Matcher::with_search(Use&& use) const {
 
 MatchCounts Matcher::count(const SmallGraph& pattern, bool coverage, int threads, Deadline deadline,
                            const KeepGoing& keep_going) const {
-  const MatchPlan plan = plan_match(index_, pattern);
+  const MatchPlan plan = plan_match(index_, pattern, fusible_.has_value());
   return with_search([&](auto& crew) {
     std::vector<uint8_t> covered(coverage ? graph_.nodes() : 0, 0);
     Found found;
@@ -146,7 +146,7 @@ void Matcher::count_all(std::span<const SmallGraph> patterns, int threads, doubl
         reported = now;
         if (!whole(0)) throw Stopped();
       }
-      const MatchPlan plan = plan_match(index_, patterns[i]);
+      const MatchPlan plan = plan_match(index_, patterns[i], fusible_.has_value());
       complete[i] = crew.count(plan, threads, deadline_after(seconds), whole, nullptr, found);
       counts[i] = 0;
       for (const auto& entry : found) counts[i] = plus(counts[i], entry.second);
@@ -157,7 +157,7 @@ void Matcher::count_all(std::span<const SmallGraph> patterns, int threads, doubl
 
 MatchCounts Matcher::pack(const SmallGraph& pattern, int threads, Deadline deadline,
                           const KeepGoing& keep_going) const {
-  const MatchPlan plan = plan_match(index_, pattern);
+  const MatchPlan plan = plan_match(index_, pattern, fusible_.has_value());
   std::vector<uint32_t> roots, starts;  // the first root of each graph
   find_roots(index_, plan, roots);
   uint32_t end = 0;
@@ -196,7 +196,7 @@ MatchCounts Matcher::pack(const SmallGraph& pattern, int threads, Deadline deadl
 
 MatchList Matcher::list(const SmallGraph& pattern, size_t limit, Deadline deadline,
                         const KeepGoing& keep_going) const {
-  const MatchPlan plan = plan_match(index_, pattern);
+  const MatchPlan plan = plan_match(index_, pattern, fusible_.has_value());
   std::vector<uint32_t> roots;
   find_roots(index_, plan, roots);
   MatchList result;

@@ -20,7 +20,7 @@ class Planner {
  public:
   Planner(const MatchIndex& index, const SmallGraph& pattern) : index_(index), pattern_(pattern), k_(pattern.k) {}
 
-  MatchPlan plan() {
+  MatchPlan plan(bool fusible) {
     MatchPlan plan;
     plan.k = k_;
     if (!(plan.possible = translate())) return plan;
@@ -29,12 +29,11 @@ class Planner {
     make_steps(plan);
     break_symmetry(plan);
     exclude_lookalikes(plan);
-    find_funnels(plan);
+    if (fusible) find_funnels(plan);
     return plan;
   }
 
  private:
-  bool adjacent(int p, int q) const { return neighbours_[p] >> q & 1; }
   int degree(int p) const { return std::popcount(neighbours_[p]); }
   size_t frequency(int p) const { return index_.nodes_of(class_[p]).size(); }
 
@@ -75,16 +74,17 @@ class Planner {
   }
 
   bool twins(int p, int q) const {
-    if (p == q) return true;
-    if (class_[p] != class_[q] || neighbours_[p] != neighbours_[q]) return false;
+    if (neighbours_[p] != neighbours_[q] || class_[p] != class_[q]) return false;
     return std::equal(arc_[p].begin(), arc_[p].begin() + k_, arc_[q].begin());
   }
 
-  // The root is the rarest node. The rest takes the largest families of twins first, then nodes with few neighbours.
+  // The root is the node that the fewest nodes can stand for: those of its class, of which each neighbour that it must
+  // have rules out perhaps half. The rest takes the largest families of twins first, then nodes with few neighbours.
   void choose_core() {
     root_ = 0;
+    auto merit = [&](int p) { return std::tuple(frequency(p) >> degree(p), -degree(p)); };
     for (int p = 1; p < k_; ++p) {
-      if (std::tuple(frequency(p), -degree(p)) < std::tuple(frequency(root_), -degree(root_))) root_ = p;
+      if (merit(p) < merit(root_)) root_ = p;
     }
     std::array<std::tuple<int, int, int>, kMaxSize> wanted;
     for (int p = 0; p < k_; ++p) {
@@ -110,12 +110,13 @@ class Planner {
     const uint16_t core = all() & static_cast<uint16_t>(~rest_);
     while (placed != core) {
       int best = -1;
-      auto merit = [&](int p) {
-        return std::tuple(-std::popcount(static_cast<uint16_t>(neighbours_[p] & placed)), frequency(p), -degree(p));
-      };
-      for (int p = 0; p < k_; ++p) {
-        if (!(core >> p & 1) || (placed >> p & 1) || !(neighbours_[p] & placed)) continue;
-        if (best < 0 || merit(p) < merit(best)) best = p;
+      std::tuple<int, size_t, int> best_merit;
+      for (uint16_t left = core & static_cast<uint16_t>(~placed); left; left &= left - 1) {
+        const int p = std::countr_zero(left);
+        const uint16_t ties = neighbours_[p] & placed;
+        if (!ties) continue;
+        const std::tuple merit(-std::popcount(ties), frequency(p), -degree(p));
+        if (best < 0 || merit < best_merit) best = p, best_merit = merit;
       }
       order_[core_++] = best;
       placed |= mask_of(best);
@@ -125,8 +126,8 @@ class Planner {
     uint16_t left = rest_;
     while (left) {
       int best = -1;
-      for (int p = 0; p < k_; ++p) {
-        if (!(left >> p & 1)) continue;
+      for (uint16_t rest = left; rest; rest &= rest - 1) {
+        const int p = std::countr_zero(rest);
         if (best < 0 || std::tuple(-degree(p), frequency(p)) < std::tuple(-degree(best), frequency(best))) best = p;
       }
       for (int p = 0; p < k_; ++p) {
@@ -137,6 +138,7 @@ class Planner {
 
   void make_steps(MatchPlan& plan) {
     plan.core = core_;
+    for (int i = 0; i < k_; ++i) place_[order_[i]] = i;
     for (int i = 0; i < k_; ++i) {
       const int p = order_[i];
       if (i > core_ && twins(order_[i - 1], p)) {
@@ -150,13 +152,11 @@ class Planner {
       step.node_class = class_[p];
       step.degree = static_cast<uint32_t>(degree(p));
       step.need = 1;
-      for (int q = 0; q < k_; ++q) {
-        if (q != p && pattern_.edges[p * k_ + q]) ++step.out_degree;
-        if (adjacent(p, q)) step.signature |= MatchIndex::bit(tag_[p][q]);
-      }
-      for (int place = 0; place < std::min(i, core_); ++place) {
-        const int q = order_[place];
-        if (!adjacent(q, p)) continue;
+      for (uint16_t left = neighbours_[p]; left; left &= left - 1) {
+        const int q = std::countr_zero(left), place = place_[q];
+        step.out_degree += pattern_.edges[p * k_ + q] != 0;
+        step.signature |= MatchIndex::bit(tag_[p][q]);
+        if (place >= std::min(i, core_)) continue;
         step.ties |= mask_of(place);
         step.arc[place] = arc_[q][p];
         step.tag[place] = tag_[q][p];
@@ -251,6 +251,7 @@ class Planner {
   std::array<std::array<uint32_t, kMaxSize>, kMaxSize> arc_, tag_;  // [p][q] q as it stands in the list of p
   std::array<uint64_t, kMaxSize> colour_;
   std::array<int, kMaxSize> order_, step_of_;  // [position] node, and its step
+  std::array<int, kMaxSize> place_;            // [node] position
   uint16_t rest_ = 0;
   int root_ = 0, core_ = 0;
 };
@@ -296,6 +297,8 @@ uint32_t MatchIndex::find_tag(uint32_t arc, uint32_t node_class) const {
   return at == tags_.end() ? kNone : at->second;
 }
 
-MatchPlan plan_match(const MatchIndex& index, const SmallGraph& pattern) { return Planner(index, pattern).plan(); }
+MatchPlan plan_match(const MatchIndex& index, const SmallGraph& pattern, bool fusible) {
+  return Planner(index, pattern).plan(fusible);
+}
 
 }  // namespace grade

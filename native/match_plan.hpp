@@ -67,10 +67,10 @@ struct MatchPlan {
   bool possible = false;  // false: some class or tie of the pattern is nowhere in the graph set
   int k = 0, core = 0, groups = 0;
   std::array<MatchStep, kMaxSize> steps;  // the places of the core, then the groups
-  uint16_t funnels = 0;  // steps that every node of the pattern reaches within the pattern
+  uint16_t funnels = 0;  // steps that every node of the pattern reaches within the pattern; if fusible
 };
 
 // The pattern must be connected.
-MatchPlan plan_match(const MatchIndex& index, const SmallGraph& pattern);
+MatchPlan plan_match(const MatchIndex& index, const SmallGraph& pattern, bool fusible);
 
 }  // namespace grade
