@@ -198,7 +198,16 @@ find("direction").addEventListener("click", ({ currentTarget: button }) => {
 });
 document.querySelector(".toolbar").addEventListener("submit", (event) => event.preventDefault());
 more.addEventListener("click", draw);
-new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && draw(), { rootMargin: "600px" }).observe(more);
+const watch = new IntersectionObserver(
+  (entries) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
+    draw();
+    watch.unobserve(more); // look again: the end of the list may still be in sight
+    watch.observe(more);
+  },
+  { rootMargin: "600px" },
+);
+watch.observe(more);
 find("previous").addEventListener("click", () => turn(-1));
 find("next").addEventListener("click", () => turn(1));
 find("close").addEventListener("click", () => detail.close());
