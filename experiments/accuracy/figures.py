@@ -15,12 +15,19 @@ import matplotlib.pyplot as plt
 mpl.rcParams["svg.hashsalt"] = "accuracy"  # the same figure gives the same file
 
 
-def save(figure: Any, path: Path) -> None:
-    figure.tight_layout()
+def save(figure: Any, path: Path, top: float = 1.0) -> None:
+    """Write the figure as PNG and SVG; above ``top`` (a share of the height) there is room for a legend."""
+    figure.tight_layout(rect=(0, 0, 1, top))
     for suffix, metadata in ((".png", {"Software": None}), (".svg", {"Date": None})):
         with whole_file(path.with_suffix(suffix)) as temporary:
             figure.savefig(temporary, dpi=130, metadata=metadata)
     plt.close(figure)
+
+
+def title(settings: Settings, name: str) -> str:
+    """A set's name, short enough for an axis."""
+    full: str = settings["sets"][name]["title"]
+    return full.split(" (")[0].replace("NAS-Bench", "NB")
 
 
 def draw_accuracy(settings: Settings, summaries: Summaries, path: Path) -> None:
@@ -47,7 +54,7 @@ def draw_accuracy(settings: Settings, summaries: Summaries, path: Path) -> None:
                 axis.hlines(
                     top.figure(measure)[0], x - 0.4, x + 0.4, "lightgray", label="ceiling" if x == 0 else None
                 )
-        for title, (estimator, variant, marker, colour) in kinds.items():
+        for text, (estimator, variant, marker, colour) in kinds.items():
             points = [
                 (x, *summaries[name, k, "rand-esu", estimator, variant].figure(measure))
                 for x, (name, k) in enumerate(places)
@@ -57,19 +64,17 @@ def draw_accuracy(settings: Settings, summaries: Summaries, path: Path) -> None:
                 xs, ys, deviations = zip(*points, strict=True)
                 spread = [deviation or 0.0 for deviation in deviations]
                 axis.errorbar(
-                    [x + 0.15 for x in xs], ys, yerr=spread, fmt=marker, color=colour, capsize=2, label=title
+                    [x + 0.15 for x in xs], ys, yerr=spread, fmt=marker, color=colour, capsize=2, label=text
                 )
         axis.set_ylabel(letter)
         axis.grid(axis="y", alpha=0.3)
     axes[1].set_xticks(
         range(len(places)),
-        [f"{settings['sets'][name]['title'].split(' (')[0]}\nk = {k}" for name, k in places],
+        [f"{title(settings, name)}\nk = {k}" for name, k in places],
         fontsize=8,
     )
     figure.legend(*axes[0].get_legend_handles_labels(), loc="upper center", ncols=4, fontsize=9)
-    figure.subplots_adjust(top=0.9)
-    figure.set_layout_engine("tight", rect=(0, 0, 1, 0.93))
-    save(figure, path)
+    save(figure, path, top=0.92)
 
 
 def draw_samplers(settings: Settings, summaries: Summaries, path: Path) -> bool:
@@ -87,7 +92,7 @@ def draw_samplers(settings: Settings, summaries: Summaries, path: Path) -> bool:
             found = [(m, summaries.get((name, k, m, estimator, variant))) for m in methods]
             points = [(methods.index(m), s.figure("spearman")[0]) for m, s in found if s is not None]
             axis.plot(*zip(*points, strict=True), "o-", markersize=4, label=label(estimator, variant))
-        axis.set_title(f"{settings['sets'][name]['title'].split(' (')[0]}, k = {k}", fontsize=9)
+        axis.set_title(f"{title(settings, name)}, k = {k}", fontsize=9)
         axis.set_xticks(range(len(methods)), [SAMPLERS[m] for m in methods], rotation=30, fontsize=8)
         axis.grid(alpha=0.3)
     axes[0, 0].set_ylabel("Spearman's rho")

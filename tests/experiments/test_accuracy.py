@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -84,6 +85,31 @@ def test_results_are_kept_cell_by_cell_and_not_made_twice(quick: Path) -> None:
     assert again.stderr.startswith(f"0 cells to run; {len(lines)} have results")
     listed = start("run.py", "--quick", "--out", quick, "--again", "--list", "--only", "estimator=ceiling")
     assert listed.stdout.split() == [f"nas-bench-201-4-rand-esu-ceiling-default-s{seed}" for seed in (0, 1)]
+
+
+def test_a_cell_that_fails_takes_no_other_with_it(quick: Path, tmp_path: Path) -> None:
+    inputs = tmp_path / "inputs"
+    shutil.copytree(quick / "inputs", inputs)
+    (inputs / "nas-bench-201-4-s0" / "weights.npy").write_bytes(b"")
+    command = (
+        "run.py",
+        "--quick",
+        "--inputs",
+        inputs,
+        "--only",
+        "estimator=frequency",
+        "--out",
+        tmp_path / "out",
+    )
+    late = start(*command, "--seconds", 0)
+    assert late.returncode == 0
+    assert not (tmp_path / "out").exists(), "no cell is started when the time is over"
+    done = start(*command)
+    assert done.returncode == 1
+    assert "1 cells failed: nas-bench-201-4-rand-esu-frequency-default-s0" in done.stderr
+    assert "weights.npy" in done.stderr
+    others = {(r["sampler"], r["seed"]) for r in read_lines(tmp_path / "out" / "cells.jsonl")}
+    assert others == {("rand-esu", 1), ("nrs", 0), ("rand-fase", 0)}
 
 
 def test_tables_and_figures(quick: Path, tmp_path: Path) -> None:
