@@ -144,7 +144,7 @@ def test_a_full_disk_is_one_sentence(tmp_path: Path) -> None:
     def fill() -> None:
         with GraphSetWriter(tmp_path / "set", origin="x", key="k") as writer:
             writer.files["node_types"].close()
-            writer.files["node_types"] = Path("/dev/full").open("wb", buffering=0)
+            writer.files["node_types"] = Path("/dev/full").open("wb", buffering=0)  # noqa: SIM115 (the writer closes it)
             writer.append(load("zoo-mini"))
 
     with pytest.raises(InputError, match=r"set cannot be written \(No space left on device\)"):

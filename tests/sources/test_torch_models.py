@@ -1,4 +1,5 @@
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,9 @@ from torch import nn
 
 from grade import GraphSet, InputError
 from grade.graphs import Pattern
+from grade.pipeline import mine
 from grade.sampling.census import take_census
-from grade.settings import ReadSettings
+from grade.settings import MineSettings, ReadSettings
 from grade.sources.torch_models import capture
 from tests.sources.test_onnx_files import named_edges, typed
 from tests.sources.torch_modules import (
@@ -97,6 +99,13 @@ BLOCK = ["conv2d", "batch_norm", "relu", "conv2d", "batch_norm", "add", "relu"]
 ARCS = [*((i, i + 1) for i in range(7)), (0, 6)]
 
 
+def block_pattern(graphs: GraphSet, start: str) -> Pattern:
+    matrix = np.zeros((8, 8), int)
+    matrix[tuple(zip(*ARCS, strict=True))] = 1
+    types = [graphs.node_vocabulary.index(f"aten.{kind}") for kind in [start, *BLOCK]]
+    return Pattern.of(types, matrix)
+
+
 @pytest.mark.parametrize("inplace", [False, True])
 @pytest.mark.parametrize("blocks", [1, 5])
 def test_the_residual_block_is_found_as_often_as_the_architecture_says(blocks: int, inplace: bool) -> None:
@@ -106,14 +115,18 @@ def test_the_residual_block_is_found_as_often_as_the_architecture_says(blocks: i
     census = take_census(graphs, 8)
     count_of = {pattern.key: count for pattern, count in census.top(census.types)}
 
-    def occurrences(start: str) -> int:
-        matrix = np.zeros((8, 8), int)
-        matrix[tuple(zip(*ARCS, strict=True))] = 1
-        types = [graphs.node_vocabulary.index(f"aten.{kind}") for kind in [start, *BLOCK]]
-        return count_of.get(Pattern.of(types, matrix).key, 0)
+    assert count_of[block_pattern(graphs, "conv2d").key] == 1  # the first block follows the stem
+    assert count_of.get(block_pattern(graphs, "relu").key, 0) == blocks - 1  # the others follow a block
 
-    assert occurrences("conv2d") == 1  # the first block follows the stem
-    assert occurrences("relu") == blocks - 1  # the others follow a block
+
+def test_mining_finds_the_residual_block(tmp_path: Path) -> None:
+    with torch.device("meta"):
+        graphs = capture(SmallResNet(5).eval(), (torch.empty(IMAGE),))
+    found = mine(MineSettings(graphs="resnet", k=8, out=tmp_path / "run", top=40), graphs)
+    count_of = {motif.key: motif.occurrences for motif in found.motifs}
+    assert (
+        count_of[block_pattern(graphs, "relu").key] == 4
+    )  # all blocks but the first, which follows the stem
 
 
 def test_writes_in_place_are_read_by_who_reads_later() -> None:
