@@ -82,7 +82,8 @@ def draw_samplers(settings: Settings, summaries: Summaries, path: Path) -> bool:
     methods = [method for method in SAMPLERS if any(key[2] == method for key in summaries)]
     if len(methods) < 2:
         return False
-    places = pairs(settings, summaries)
+    several = {key[:2] for key in summaries if key[2] != "rand-esu"}
+    places = [place for place in pairs(settings, summaries) if place in several]
     columns = min(5, len(places))
     rows = -(-len(places) // columns)
     figure, axes = plt.subplots(rows, columns, figsize=(3 * columns, 2.8 * rows), squeeze=False, sharey=True)
