@@ -142,7 +142,7 @@ def test_what_names_nothing_is_refused(tmp_path: Path, spec: str, reason: str) -
 KILLED = """
 import sys, time
 import grade.sources.building as building
-building.CHECKPOINT_SECONDS = 0
+building.CHECKPOINT_SECONDS = building.CHECKPOINT_REST = 0
 def slowly(done, total, name):
     print(done, flush=True)
     time.sleep(0.05)
@@ -174,18 +174,18 @@ def test_a_killed_build_goes_on_and_ends_with_the_same_set(models: Path, tmp_pat
     assert len(resumed.duplicates) == 1
 
 
-def test_a_changed_input_starts_the_build_from_nothing(models: Path, tmp_path: Path) -> None:
+def test_a_changed_input_starts_the_build_from_nothing(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupt(done: int, total: int, name: str) -> None:
         if done == 4:
             raise KeyboardInterrupt
 
-    building_now = building.CHECKPOINT_SECONDS
-    try:
-        building.CHECKPOINT_SECONDS = 0
-        with pytest.raises(KeyboardInterrupt):
-            build_graph_set([str(models)], tmp_path / "set", progress=interrupt)
-    finally:
-        building.CHECKPOINT_SECONDS = building_now
+    monkeypatch.setattr(building, "CHECKPOINT_SECONDS", 0)
+    monkeypatch.setattr(building, "CHECKPOINT_REST", 0)
+    with pytest.raises(KeyboardInterrupt):
+        build_graph_set([str(models)], tmp_path / "set", progress=interrupt)
+    assert (tmp_path / ".set.building" / "state.json").is_file()
     os.utime(models / LIGHT[0].name, (time.time(), 0))
     assert build_graph_set([str(models)], tmp_path / "set").resumed == 0
     assert_equal(load_graph_set(tmp_path / "set"), expected(models))

@@ -24,10 +24,13 @@ from grade.sources.children import Failure, Limits, Message, read_in_children
 from grade.sources.loading import find
 from grade.sources.readers import Item
 
-CHECKPOINT_SECONDS = 5.0
+CHECKPOINT_SECONDS = 5.0  # between two checkpoints, or
+CHECKPOINT_REST = 20  # times as long as one took: what it notes grows with the set
 PIECE = 1_000_000  # nodes of a large set that are appended at a time
 
-Progress = Callable[[int, int, str], None]  # gets the inputs done, their number, and the name of the next one
+Progress = Callable[
+    [int, int, str], None
+]  # gets the inputs done, their number, and the name of the present one
 
 
 @dataclass
@@ -82,7 +85,9 @@ def build_graph_set(
                     progress(build.done, len(inputs), name)
                 build.take(message)
                 if strict and report.skipped:
-                    raise InputError(report.skipped[0])
+                    break
+            if strict and report.skipped:
+                raise InputError(report.skipped[0])
             if report.read == 0:
                 raise InputError(f"No input could be read, so {out} is not written: {report.skipped[0]}")
             writer.finish()
@@ -106,7 +111,7 @@ class Build:
                 setattr(self.report, name, writer.notes[name])
             self.first = {bytes.fromhex(digest): name for digest, name in writer.notes["first"].items()}
             self.report.resumed = self.done
-        self.saved = time.monotonic()
+        self.next_checkpoint = time.monotonic() + CHECKPOINT_SECONDS
         self.begin_input()
 
     def begin_input(self) -> None:
@@ -136,9 +141,11 @@ class Build:
             self.report.read += 1
         self.done += 1
         self.begin_input()
-        if time.monotonic() - self.saved > CHECKPOINT_SECONDS:
+        begin = time.monotonic()
+        if begin >= self.next_checkpoint:
             self.writer.checkpoint(self.notes())
-            self.saved = time.monotonic()
+            taken = time.monotonic() - begin
+            self.next_checkpoint = begin + max(CHECKPOINT_SECONDS, CHECKPOINT_REST * taken)
 
     def append(self, graphs: GraphSet) -> None:
         if self.merge:
