@@ -153,7 +153,7 @@ def test_build_replaces_a_set_only_by_force(run: Any, tmp_path: Path) -> None:
         (["census", "zoo-mini"], "Missing option '-k'"),
         (["census", "zoo-mini", "-k", "four"], "Invalid value for '-k'"),
         (["census"], "Missing argument 'SET'"),
-        (["graphs", "build", "zoo-mini"], "Missing argument 'SOURCE...'"),
+        (["graphs", "build", "zoo-mini"], "Missing argument 'SOURCE'"),
         (["graphs", "build", "nothing", "out"], "There is no file, folder or built-in set named 'nothing'"),
         (["graphs", "build", "zoo-mini", "a/b"], "a/b cannot be written: the folder"),
         (["graphs", "info", "."], "is not a graph set, for it has no graph-set.json"),

@@ -38,7 +38,10 @@ def option(help: str, *flags: str, default: Any = MISSING, metavar: str | None =
 
 def set_argument() -> Any:
     """The graph set that most commands start from."""
-    return argument("A folder that GraDE saved, an .npz file, or the name of a built-in set.", metavar="SET")
+    return argument(
+        "A folder that GraDE saved, files that it reads (a glob in quotes), or a name from the list above.",
+        metavar="SET",
+    )
 
 
 def threads_option() -> Any:
@@ -61,7 +64,7 @@ class BuildSettings:
     """Building a graph set and saving it."""
 
     sources: list[str] = argument(
-        "Files, folders, globs ('models/**/*.onnx'), saved sets or built-in names.", metavar="SOURCE..."
+        "Files, folders, globs ('models/**/*.onnx'), saved sets or built-in names.", metavar="SOURCE"
     )
     out: Path = argument("The folder to write.", metavar="OUT")
     force: bool = option("Replace OUT if it is a graph set already.", "--force", default=False)
@@ -116,7 +119,7 @@ class ReadSettings:
         metavar="NAME",
     )
     type_key: str = option(
-        "The attribute of a node that holds its type in GraphML, JSON lines and pickled graphs.",
+        "The attribute of a node that holds its type in GraphML and JSON lines.",
         "--type-key",
         default="type",
         metavar="NAME",

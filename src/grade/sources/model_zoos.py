@@ -1,6 +1,6 @@
 """Models by name: definitions in Python packages, captured without weights, each in a process of its own.
 
-    torch:PACKAGE.MODULE:CALLABLE    what the callable returns: (module, example arguments[, keyword arguments])
+    torch:MODULE:CALLABLE            what the callable returns: (module, example arguments[, keyword arguments])
     timm:GLOB                        models of timm, e.g. timm:resnet*
     transformers:GLOB                models of transformers by the class of their configuration, e.g. BertConfig
 
@@ -33,7 +33,7 @@ KEPT: list[Any] = []  # libraries of operators: an operator goes when its librar
 @source(
     "torch",
     "A PyTorch module that a function of yours makes.",
-    argument="PACKAGE.MODULE:CALLABLE",
+    argument="MODULE:CALLABLE",
     needs_argument=True,
 )
 def torch_module(place: str) -> list[Item]:
