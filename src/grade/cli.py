@@ -29,6 +29,7 @@ from grade.settings import (
     CensusSettings,
     DiffSettings,
     EvaluateSettings,
+    ExportSettings,
     FitSettings,
     InfoSettings,
     MineSettings,
@@ -595,6 +596,20 @@ def report_page(settings: ReportSettings, output: OutputSettings) -> None:
         webbrowser.open(out.resolve().as_uri())
     texts = ", ".join(f"{count:,} {name}" for name, count in facts.items())
     show(output, {"page": str(out), **facts}, lambda: [f"{out}: {texts}"])
+
+
+@command(
+    app,
+    "grade export run --pattern 1 --to pytorch --out block.py",
+    "grade export run --pattern 3 --to onnx",
+    "grade export run --pattern 2 --to svg",
+)
+def export(settings: ExportSettings, output: OutputSettings) -> None:
+    """Write a pattern of a run as code, as a model, as a picture, or for another graph tool."""
+    from grade.export.formats import export as write
+
+    out = write(settings.run, settings.pattern, settings.to, settings.out)
+    show(output, {"file": str(out)}, lambda: [str(out)])
 
 
 def show_catalogue(run: Any, catalogue: Any, top: int, seconds: float | None, output: OutputSettings) -> None:

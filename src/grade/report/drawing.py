@@ -189,7 +189,8 @@ def png(pattern: Pattern, scale: float = 2.0) -> bytes:
         from matplotlib.path import Path as Line
     except ImportError:
         raise InputError(
-            "PNG pictures need matplotlib, which is not installed; run 'pip install matplotlib', or write SVG."
+            "PNG pictures need matplotlib, which is not installed; run 'pip install grade-motifs[plots]',"
+            " or write SVG."
         ) from None
     nodes = [Node(name) for name in pattern.type_names]
     layout = place(nodes, [(i, j) for i, j, _ in pattern.edge_list])

@@ -1,0 +1,232 @@
+"""From a pattern to something that runs: the order of its operators, their inputs, and shapes that fit together.
+
+A pattern says which operators feed which, and nothing of shapes. All values here are feature maps [batch, width, size,
+size]: convolutions, norms, pools, activations and attention's matrix products all take them. What an operator needs
+beyond the pattern's own arcs comes in from outside. Widths follow from what must be equal (the terms of a sum) and from
+what adds up (the parts of a concatenation, which gets one more from outside where that makes it fit).
+
+An operator that is not known here, or that cannot take part with such shapes, becomes a placeholder: it adds up its
+inputs.
+"""
+
+from dataclasses import dataclass, replace
+
+from grade.errors import InputError
+from grade.graphs import Pattern
+from grade.sources.aten_names import ONNX_NAMES
+
+WIDTH, SIZE, BATCH = 8, 8, 2
+
+NORMS = {"BatchNormalization", "InstanceNormalization", "GroupNormalization", "LayerNormalization"}
+ACTIVATIONS = {
+    "Relu",
+    "LeakyRelu",
+    "PRelu",
+    "Elu",
+    "Selu",
+    "Gelu",
+    "Mish",
+    "HardSwish",
+    "HardSigmoid",
+    "Sigmoid",
+    "Tanh",
+}
+ACTIVATIONS |= {"Softplus", "Softmax", "LogSoftmax", "Clip", "Erf"}
+FUNCTIONS = {
+    "Exp",
+    "Sqrt",
+    "Neg",
+    "Abs",
+    "Sin",
+    "Cos",
+    "Reciprocal",
+    "Identity",
+    "Gemm",
+    "Transpose",
+    "Reshape",
+}
+UNARY = frozenset(NORMS | ACTIVATIONS | FUNCTIONS | {"MaxPool", "AveragePool", "Resize"})
+BINARY = frozenset(["Add", "Sub", "Mul", "Div", "Pow", "Max", "Min"])
+CONVOLUTION = frozenset(["Conv", "ConvTranspose"])
+REDUCTION = frozenset(
+    ["GlobalAveragePool", "GlobalMaxPool", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"]
+)
+PLACEHOLDER = "placeholder"
+
+
+@dataclass(frozen=True)
+class Value:
+    """What flows between operators: [batch, width, size, size]."""
+
+    name: str
+    width: int
+    size: int = SIZE
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operator of the pattern."""
+
+    node: int  # of the pattern
+    label: str  # the type as the pattern names it
+    operator: str  # its ONNX name, or PLACEHOLDER
+    inputs: tuple[Value, ...]
+    output: Value
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Steps in an order in which they can run."""
+
+    inputs: tuple[Value, ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[Value, ...]  # of the operators that feed no other
+
+
+def plan(pattern: Pattern) -> Plan:
+    """How to run a pattern.
+
+    >>> block = Pattern.of([0, 1, 2], [[0, 1, 0], [0, 0, 1], [0, 0, 0]], ("Conv", "Relu", "Add"))
+    >>> made = plan(block)
+    >>> [(step.operator, [value.name for value in step.inputs]) for step in made.steps]
+    [('Conv', ['x1']), ('Relu', ['value0']), ('Add', ['value1', 'x2'])]
+    """
+    order = topological(pattern)
+    sources = [[i for i in order if pattern.edges[i][j]] for j in range(pattern.size)]
+    operators = [operator_of(label, len(sources[node])) for node, label in enumerate(pattern.type_names)]
+    while misfit := misfits(operators, sources, order):
+        for node in misfit:
+            operators[node] = PLACEHOLDER
+    return assemble(pattern, operators, sources, order)
+
+
+def operator_of(label: str, inputs: int) -> str:
+    """The operator that a type names, if it is known and takes so many inputs."""
+    name = ONNX_NAMES.get(label, label)
+    most = {
+        **dict.fromkeys(UNARY | CONVOLUTION | REDUCTION, 1),
+        **dict.fromkeys(BINARY | {"MatMul"}, 2),
+        "Concat": inputs,
+    }
+    return name if name in most and inputs <= most[name] else PLACEHOLDER
+
+
+def misfits(operators: list[str], sources: list[list[int]], order: list[int]) -> list[int]:
+    """Operators that cannot take part with any shapes; empty when all fit.
+
+    A concatenation that is added to one of its own parts has no width. Parts of a concatenation, and the factors of a
+    matrix product, cannot be reduced to a point on one side only, and a single point has no variance to norm: then no
+    reduction is done.
+    """
+    group = width_groups(operators, sources)
+    for node in order:
+        if operators[node] == "Concat" and group[node] in upstream_groups(node, operators, sources, group):
+            return [node]
+    sizes = sizes_of(operators, sources, order)
+    reductions = [node for node in order if operators[node] in REDUCTION]
+    for node in order:
+        if operators[node] in ("Concat", "MatMul") and len({sizes[source] for source in sources[node]}) > 1:
+            return reductions
+        if operators[node] == "InstanceNormalization" and sizes[node] == 1:
+            return reductions
+    return []
+
+
+def width_groups(operators: list[str], sources: list[list[int]]) -> list[int]:
+    """[nodes] equal for nodes whose outputs must be of the same width."""
+    group = list(range(len(operators)))
+    for node, operator in enumerate(operators):
+        if operator not in CONVOLUTION and operator != "Concat":
+            for source in sources[node]:
+                old, new = group[source], group[node]
+                group = [new if g == old else g for g in group]
+    return group
+
+
+def upstream_groups(node: int, operators: list[str], sources: list[list[int]], group: list[int]) -> set[int]:
+    """Groups whose widths the width of a concatenation is made of."""
+    found: set[int] = set()
+    waiting = [group[source] for source in sources[node]]
+    while waiting:
+        now = waiting.pop()
+        if now not in found:
+            found.add(now)
+            inner = (n for n, g in enumerate(group) if g == now and operators[n] == "Concat")
+            waiting += [group[source] for other in inner for source in sources[other]]
+    return found
+
+
+def sizes_of(operators: list[str], sources: list[list[int]], order: list[int]) -> list[int]:
+    """[nodes] height and width of each output: 1 behind a reduction, until it meets a value that is not reduced."""
+    sizes = [SIZE] * len(operators)
+    for node in order:
+        given = [sizes[source] for source in sources[node]]
+        if operators[node] in REDUCTION:
+            sizes[node] = 1
+        elif operators[node] in BINARY and len(given) < 2:
+            sizes[node] = SIZE  # the other one comes from outside
+        elif operators[node] == "Resize":
+            sizes[node] = SIZE
+        else:
+            sizes[node] = max(given, default=SIZE)
+    return sizes
+
+
+def assemble(pattern: Pattern, operators: list[str], sources: list[list[int]], order: list[int]) -> Plan:
+    """Give every value its width and its size, and every operator the inputs that it lacks."""
+    group, sizes = width_groups(operators, sources), sizes_of(operators, sources, order)
+    known: dict[int, int] = {}
+
+    def width(of: int) -> int:
+        """Of a group: enough for each concatenation in it."""
+        if of not in known:
+            parts = [sources[n] for n, g in enumerate(group) if g == of and operators[n] == "Concat"]
+            known[of] = max(
+                [WIDTH, *(sum(width(group[i]) for i in part) + WIDTH * (len(part) < 2) for part in parts)]
+            )
+        return known[of]
+
+    inputs: list[Value] = []
+    values: dict[int, Value] = {}
+
+    def from_outside(wide: int, size: int) -> Value:
+        inputs.append(Value(f"x{len(inputs) + 1}", wide, size))
+        return inputs[-1]
+
+    steps: list[Step] = []
+    for node in order:
+        given = [values[source] for source in sources[node]]
+        values[node] = Value(f"value{len(steps)}", width(group[node]), sizes[node])
+        operator, output = operators[node], values[node]
+        if operator == "Concat":
+            missing = output.width - sum(value.width for value in given)
+            given += [from_outside(missing, output.size)] if missing else []
+        elif operator in BINARY or operator == "MatMul":
+            while len(given) < 2:
+                given.append(from_outside(output.width, output.size))
+        elif not given:
+            given.append(from_outside(WIDTH if operator in CONVOLUTION else output.width, SIZE))
+        steps.append(Step(node, pattern.type_names[node], operator, tuple(given), output))
+    last = [values[node] for node in order if not any(pattern.edges[node])]
+    if len(inputs) == 1:
+        steps = [replace(step, inputs=tuple(renamed(value) for value in step.inputs)) for step in steps]
+        inputs = [renamed(inputs[0])]
+    return Plan(tuple(inputs), tuple(steps), tuple(last))
+
+
+def renamed(value: Value) -> Value:
+    """A single input needs no number."""
+    return replace(value, name="x") if value.name == "x1" else value
+
+
+def topological(pattern: Pattern) -> list[int]:
+    """The nodes in an order in which every one comes after those that feed it, and soon after the last of them."""
+    left, order = set(range(pattern.size)), list[int]()
+    while left:
+        ready = [j for j in left if not any(pattern.edges[i][j] for i in left)]
+        if not ready:
+            raise InputError(f"The pattern {pattern} has a cycle, so it cannot run; choose one without.")
+        latest = {j: max((n for n, i in enumerate(order) if pattern.edges[i][j]), default=-1) for j in ready}
+        order.append(max(ready, key=lambda j: (latest[j], -j)))
+        left.remove(order[-1])
+    return order
