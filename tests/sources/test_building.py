@@ -129,11 +129,14 @@ def test_duplicates_are_merged_on_request(tmp_path: Path) -> None:
             "is not a graph set, for it has no graph-set.json, nor does it hold files that GraDE reads",
         ),
         ("notes.txt", "is not a graph set and has no suffix that GraDE reads"),
+        ("pipes", "nor does it hold files that GraDE reads"),
         ("missing", "There is no file, folder or built-in set named"),
     ],
 )
 def test_what_names_nothing_is_refused(tmp_path: Path, spec: str, reason: str) -> None:
     (tmp_path / "empty").mkdir()
+    (tmp_path / "pipes").mkdir()
+    os.mkfifo(tmp_path / "pipes" / "waits_for_ever.onnx")
     (tmp_path / "notes.txt").write_text("text")
     with pytest.raises(InputError, match=reason):
         build_graph_set([str(tmp_path / spec)], tmp_path / "set")
@@ -174,6 +177,11 @@ def test_a_killed_build_goes_on_and_ends_with_the_same_set(models: Path, tmp_pat
     assert len(resumed.duplicates) == 1
 
 
+def children() -> set[str]:
+    """Processes of ours that are there."""
+    return set(Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split())
+
+
 def test_a_changed_input_starts_the_build_from_nothing(
     models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,8 +191,10 @@ def test_a_changed_input_starts_the_build_from_nothing(
 
     monkeypatch.setattr(building, "CHECKPOINT_SECONDS", 0)
     monkeypatch.setattr(building, "CHECKPOINT_REST", 0)
+    before = children()
     with pytest.raises(KeyboardInterrupt):
         build_graph_set([str(models)], tmp_path / "set", progress=interrupt)
+    assert children() <= before
     assert (tmp_path / ".set.building" / "state.json").is_file()
     os.utime(models / LIGHT[0].name, (time.time(), 0))
     assert build_graph_set([str(models)], tmp_path / "set").resumed == 0

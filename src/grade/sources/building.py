@@ -4,7 +4,8 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -80,12 +81,14 @@ def build_graph_set(
         with GraphSetWriter(out, origin=origin, key=key, overwrite=overwrite) as writer:
             build = Build(writer, len(inputs), merge_duplicates)
             report = build.report
-            for name, message in read_inputs(inputs[build.done :], settings, count, limits or Limits()):
-                if progress is not None:
-                    progress(build.done, len(inputs), name)
-                build.take(message)
-                if strict and report.skipped:
-                    break
+            stream = read_inputs(inputs[build.done :], settings, count, limits or Limits())
+            with closing(stream):  # ends the workers, also after an interrupt
+                for name, message in stream:
+                    if progress is not None:
+                        progress(build.done, len(inputs), name)
+                    build.take(message)
+                    if strict and report.skipped:
+                        break
             if strict and report.skipped:
                 raise InputError(report.skipped[0])
             if report.read == 0:
@@ -169,7 +172,7 @@ class Build:
 
 def read_inputs(
     inputs: Sequence[Item | GraphSet], settings: ReadSettings, workers: int, limits: Limits
-) -> Iterator[tuple[str, Message]]:
+) -> Generator[tuple[str, Message], None, None]:
     """(name, next graphs or end) of all inputs in their order: sets from here, the rest from child processes."""
     for at_hand, group in groupby(inputs, lambda part: isinstance(part, GraphSet)):
         if at_hand:

@@ -74,7 +74,7 @@ def find(spec: str | Path) -> list[Item | GraphSet]:
 def files_in(folder: Path) -> list[Item]:
     """All files below a folder that GraDE reads, in the order of their names; links to folders are not followed."""
     files = [Path(place) / name for place, _, names in os.walk(folder) for name in names]
-    readable = sorted(str(file) for file in files if file.suffix.lower() in known_suffixes())
+    readable = sorted(str(f) for f in files if f.suffix.lower() in known_suffixes() and f.is_file())
     if not readable:
         raise InputError(
             f"{folder} is not a graph set, for it has no {DESCRIPTION}, nor does it hold files that GraDE reads"
