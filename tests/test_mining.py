@@ -1,0 +1,76 @@
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import grade
+from grade.pipeline import mine as pipeline
+from grade.settings import MineSettings
+from grade.sources import load
+
+
+@pytest.fixture(scope="module")
+def mined() -> Any:
+    return grade.mine("zoo-mini", k=4, top=5, contains="Conv", threads=1)
+
+
+def test_it_finds_what_the_command_finds(mined: Any, tmp_path: Path) -> None:
+    settings = MineSettings(graphs="zoo-mini", k=4, out=tmp_path / "run", top=5, contains=["Conv"], threads=1)
+    expected = pipeline(settings)
+    assert mined.motifs == expected.motifs
+    assert [str(pattern) for pattern in mined.patterns] == [motif.text for motif in expected.motifs]
+
+
+def test_graph_sets_and_lists_of_models_are_taken(mined: Any, tmp_path: Path) -> None:
+    graphs = load("zoo-mini")
+    halves = [graphs.subset(range(6)), graphs.subset(range(6, 12))]
+    for models in (graphs, halves, ["zoo-mini"]):
+        found = grade.mine(models, k=4, top=5, contains="Conv", threads=1)
+        assert [m.text for m in found] == [m.text for m in mined]
+        assert [m.occurrences for m in found] == [m.occurrences for m in mined]
+        assert found.report(tmp_path / "page.html").stat().st_size > 10_000
+
+
+def test_the_folder_of_a_run_lasts_as_long_as_its_result() -> None:
+    found = grade.mine("zoo-mini", k=3, top=1, threads=1)
+    run = found.run
+    assert (run / "catalogue.sqlite").is_file()
+    del found
+    assert not run.exists()
+
+
+def test_a_run_in_a_folder_of_ones_own_stays(tmp_path: Path) -> None:
+    run = grade.mine("zoo-mini", k=3, top=1, threads=1, out=tmp_path / "run").run
+    assert (run / "catalogue.sqlite").is_file()
+
+
+def test_tables(mined: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    table = mined.columns()
+    assert table["id"] == [1, 2, 3, 4, 5]
+    assert set(table["occurrences_quality"]) == {"exact"}
+    if find_spec("pyarrow"):
+        assert mined.to_arrow().to_pydict() == table
+    if find_spec("pandas"):
+        assert mined.to_pandas().to_dict("list") == table
+    else:
+        with pytest.raises(grade.InputError, match="Data frames need pandas"):
+            mined.to_pandas()
+    mined.show(2)
+    assert capsys.readouterr().out.count("->") >= 2
+    assert mined._repr_html_().count("<svg") == 5
+
+
+def test_unknown_settings_are_refused() -> None:
+    with pytest.raises(grade.InputError, match="There is no setting rank; known: acyclic, beam"):
+        grade.mine("zoo-mini", k=4, rank="graphs")
+    with pytest.raises(grade.InputError, match="No models were given"):
+        grade.mine([], k=4)
+
+
+def test_importing_grade_stays_light() -> None:
+    program = "import sys, grade; print([m for m in ('torch', 'jinja2', 'matplotlib') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
