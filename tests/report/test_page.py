@@ -160,6 +160,13 @@ def test_motifs_of_different_sizes_say_which_contains_which(tmp_path: Path) -> N
     assert [row["near"] for row in rows] == [[3], [], [1]]
 
 
+def test_all_settings_are_told_zeros_included(page: Path) -> None:
+    text = page.read_text()
+    for name, value in (("k", "6"), ("seed", "0"), ("beam", "200"), ("rank by", "occurrences")):
+        assert f'<th scope="row">{name}</th><td>{value}</td>' in text
+    assert '<th scope="row">fusible</th>' not in text
+
+
 def test_the_same_run_gives_the_same_page(page: Path, mined: Path, tmp_path: Path) -> None:
     write_page(mined, tmp_path / "again.html")
     assert (tmp_path / "again.html").read_bytes() == page.read_bytes()

@@ -79,7 +79,7 @@ def draw(
     ]
     for number, arrow in enumerate(layout.arrows):
         inner = nodes[arrow.source].inside and nodes[arrow.target].inside
-        parts.append(arrow_svg(arrow, "#7b828c" if inner else "#b4b9c1", 1.6 if inner else 1.0))
+        parts.append(arrow_svg(arrow, inner))
         if labels and labels[number]:
             (x0, y0), _, _, (x1, y1) = arrow.curves[0]
             shift = 8 if number % 2 else -2  # neighbours side by side
@@ -115,13 +115,14 @@ def clean(text: str) -> str:
     return escape(FORBIDDEN.sub("\ufffd", text))
 
 
-def arrow_svg(arrow: Arrow, colour: str, thickness: float) -> str:
-    """The line and its head."""
+def arrow_svg(arrow: Arrow, inner: bool) -> str:
+    """The line and its head; faint where it belongs to the surroundings."""
     curves, head = line_and_head(arrow)
     moves = "M" + coordinates([curves[0][0]]) + "".join("C" + coordinates(curve[1:]) for curve in curves)
+    faint = "" if inner else ' opacity="0.5"'
     return (
-        f'<path d="{moves}" fill="none" stroke="{colour}" stroke-width="{thickness}"/>'
-        f'<path d="M{coordinates(head)}z" fill="{colour}"/>'
+        f'<path d="{moves}" fill="none" stroke="#7b828c" stroke-width="{1.6 if inner else 1}"{faint}/>'
+        f'<path d="M{coordinates(head)}z" fill="#7b828c"{faint}/>'
     )
 
 

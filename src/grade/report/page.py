@@ -57,9 +57,8 @@ def page(folder: RunFolder, catalogue: Catalogue, graphs: GraphSet | None = None
         "motifs": motif_data(catalogue, graphs, patterns, inside),
         "blocks": blocks,
     }
-    settings = {
-        name: value for name, value in catalogue.run["settings"].items() if value not in (None, [], False)
-    }
+    chosen = catalogue.run["settings"].items()
+    settings = {name: value for name, value in chosen if value is not None and value is not False}
     return render(
         "page.html",
         data=data,
