@@ -211,6 +211,23 @@ def test_a_thousand_patterns_are_drawn_as_they_are_needed(visit: Any, tmp_path: 
     assert page.locator(".card").count() < 1000
 
 
+def test_numbers_that_are_not_exact_are_marked(visit: Any, tmp_path: Path) -> None:
+    graphs = load("zoo-mini")
+    write_page(
+        make_run(tmp_path / "run", graphs, take_census(graphs, 3, threads=1).top(3)), tmp_path / "page.html"
+    )
+    page = visit(tmp_path / "page.html")
+    texts = page.locator(".numbers > span:first-child").all_inner_texts()
+    first, second, third = (text.split("\n")[-1] for text in texts)
+    assert first.startswith("~")
+    assert second.endswith("+")
+    assert re.fullmatch(r"[\d,]+", third)
+    page.locator(".card").first.click()
+    sync_api.expect(page.locator("#detail")).to_contain_text("unbiased estimate, standard error 10.0 %")
+    page.keyboard.press("ArrowRight")
+    sync_api.expect(page.locator("#detail")).to_contain_text("at least; counting was cut off")
+
+
 def test_a_link_leads_to_a_motif(visit: Any, report: Path, tmp_path: Path) -> None:
     page = visit(report)
     page.goto(report.as_uri() + "#motif-7")

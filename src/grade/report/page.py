@@ -66,6 +66,7 @@ def page(folder: RunFolder, catalogue: Catalogue, graphs: GraphSet | None = None
         name=folder.path.resolve().name,
         settings=settings,
         levels=level_rows(catalogue.levels),
+        size=catalogue.levels[-1]["size"] if catalogue.run["partial"] else catalogue.run["settings"]["k"],
         motifs=len(catalogue.motifs),
         qualities=qualities(catalogue.motifs),
         stages=[(STAGES.get(stage, stage), seconds) for stage, seconds in timings.items()],

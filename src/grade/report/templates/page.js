@@ -140,7 +140,7 @@ function open(id) {
     motif.common.map(([name, n]) => {
       const bar = element("span", { className: "bar" });
       bar.style.width = `${(100 * n) / top}%`;
-      return [name, n.toLocaleString("en"), bar];
+      return [name, amount([n, quality === "exact" ? "exact" : "lower bound"]), bar];
     }),
   );
   const right = element("div", {}, section("Supports", supports), motif.common.length ? section("Most common in", common) : null);
