@@ -58,6 +58,7 @@ bench: install
 	$(BIN)/python benchmarks/canonical.py
 	$(BIN)/python benchmarks/census.py
 	$(BIN)/python benchmarks/sampling.py
+	$(BIN)/python benchmarks/verify.py
 
 clean:
 	rm -rf $(VENV) .make build
