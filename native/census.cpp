@@ -17,7 +17,7 @@ namespace grade {
 namespace {
 
 constexpr int kFew = 8;                         // extension lists up to this length are not worth grouping
-constexpr size_t kTrial = size_t{1} << 16;       // new states after which the way of counting is reconsidered
+constexpr size_t kTrial = size_t{1} << 18;       // new states after which the way of counting is reconsidered
 constexpr size_t kMaxStates = size_t{1} << 22;  // bounds the trie's memory; full tries are emptied into the table
 
 // Counts by pattern, fed from the leaves of tries.
@@ -68,7 +68,10 @@ class CensusWorker {
       }
       stop_ = &stop;
       grow_from(root);
-      if (trie_.size() > kMaxStates) flush();
+      if (trie_.size() > kMaxStates) {
+        flush();
+        distinct_before_ = distinct();
+      }
       choose_way();
     }
   }
@@ -345,14 +348,15 @@ class CensusWorker {
 
   // Where nearly every leaf is a new state, the trie only costs: then each leaf goes to the table at once.
   void choose_way() {
-    const size_t found = rarely_repeats_ ? tally.result.counts.size() - patterns_before_ : trie_.size();
+    const size_t found = distinct() - distinct_before_;
     if (found < kTrial && leaves_ < 16 * kTrial) return;
     const bool rare = 2 * found > leaves_;
     if (rare != rarely_repeats_) flush();
     rarely_repeats_ = rare;
     leaves_ = 0;
-    patterns_before_ = tally.result.counts.size();
+    distinct_before_ = distinct();
   }
+  size_t distinct() const { return rarely_repeats_ ? tally.result.counts.size() : trie_.size(); }
 
   const Graph& graph_;
   const int k_;
@@ -374,7 +378,7 @@ class CensusWorker {
   Trie<Conn> trie_;
   std::vector<uint64_t> counts_;              // [state] occurrences that end there
   bool rarely_repeats_ = false;
-  size_t leaves_ = 0, patterns_before_ = 0;   // since the way was last chosen
+  size_t leaves_ = 0, distinct_before_ = 0;   // leaves since the way was last chosen, and what was known then
   uint32_t parent_state_ = 0;
   SmallGraph parent_{};                       // subgraph of parent_state_ with room for one more node
 };
