@@ -139,10 +139,13 @@ def test_a_time_budget_gives_the_best_so_far(tmp_path: Path, monkeypatch: Any) -
     from grade import pipeline
 
     clock = iter(range(0, 10_000, 1))
-    monkeypatch.setattr(pipeline.time, "monotonic", lambda: float(next(clock)))
-    found = mine(settings(tmp_path / "run", k=8, time_budget="3s"))
+    with monkeypatch.context() as patched:
+        patched.setattr(pipeline.time, "monotonic", lambda: float(next(clock)))
+        found = mine(settings(tmp_path / "run", k=8, time_budget="3s"))
     assert found.run["partial"]
     assert 3 <= found.motifs[0].size < 8
+    # Started again without the budget it goes on, and ends as if it had never been stopped.
+    assert mine(settings(tmp_path / "run", k=8)) == mine(settings(tmp_path / "whole", k=8))
 
 
 def catalogue_bytes(run: Path) -> bytes:

@@ -42,7 +42,9 @@ def mine(settings: MineSettings, graphs: GraphSet | None = None, report: Report 
         settings, graphs, constraints, RunFolder.begin(settings.out, stored(settings), graphs), report
     )
     if miner.run.catalogue.is_file():
-        return Catalogue.load(miner.run.catalogue)
+        known = Catalogue.load(miner.run.catalogue)
+        if not known.run["partial"]:  # a run that a time budget stopped goes on with a new one
+            return known
 
     if settings.method == "sampling":
         levels = [most_frequent(miner.sample(settings.k), graphs, constraints)]
@@ -170,7 +172,8 @@ class Miner:
         rows = np.flatnonzero((lists.counts >= PAST_ENUMERATION) & ~lists.exact)[: self.settings.top]
         if len(rows) == 0 or len(levels) < 2:
             return {}
-        stored = self.run.read_json("supports/estimates.json")
+        name = f"supports/k-{levels[-1].size:02}-estimates.json"
+        stored = self.run.read_json(name)
         if stored is None:
             with self.stage("estimate", "verification"):
                 counts, errors = reestimate(
@@ -183,14 +186,14 @@ class Miner:
                     threads=self.threads,
                 )
                 stored = [counts.tolist(), errors.tolist()]
-                self.run.write_json("supports/estimates.json", stored)
+                self.run.write_json(name, stored)
         return {int(row): (stored[0][i], stored[1][i]) for i, row in enumerate(rows)}
 
     def support(
         self, level: Level, row: int, estimates: dict[int, tuple[float, float]], deadline: float
     ) -> Support:
         """The supports of one pattern, from the run folder if they are there."""
-        name = f"supports/{row:04}.json"
+        name = f"supports/k-{level.size:02}-{row:04}.json"
         known = self.run.read_json(name)
         if known is None:
             with self.stage(None, "verification"):

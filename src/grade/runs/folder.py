@@ -4,7 +4,7 @@
     samples/k-05/       a sample (grade sample)
     models/k-05/        an estimator (grade fit)
     levels/k-05.npz     what the search kept of a size
-    supports/0007.json  the verified supports of a pattern
+    supports/           the verified supports of each pattern, by size and rank
     timings.json        seconds by stage; differs from run to run, so it is kept out of the catalogue
     catalogue.sqlite    the result
 
