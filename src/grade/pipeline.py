@@ -29,7 +29,7 @@ from grade.verify import Support, verify_pattern
 Report = Callable[[str, float], None]  # gets the stage and the share of it that is done
 
 METHODS = ("search", "sampling")
-PAST_ENUMERATION = 1e9  # counts from here on are estimated at once
+PAST_ENUMERATION = 1e9  # from here on an estimate is made ready, should exact counting run out of time
 
 
 def mine(settings: MineSettings, graphs: GraphSet | None = None, report: Report | None = None) -> Catalogue:

@@ -9,7 +9,7 @@ from grade.estimators.backbone import GraphTransformer, Layer
 def network(capacity: int) -> GraphTransformer:
     torch.manual_seed(0)
     sizes = {"layers": 2, "width": 16, "edge_width": 8, "heads": 2, "dropout": 0.0}
-    return GraphTransformer(node_states=3, edge_types=2, capacity=capacity, **sizes).eval()  # type: ignore[arg-type]
+    return GraphTransformer(node_states=3, edge_types=2, capacity=capacity, **sizes).eval()  # type: ignore[arg-type]  # all ints
 
 
 def random_graphs(n: int, capacity: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from grade import _core
 from grade.graphs import GraphSet
+from tests.graph_sets import ARRAYS
 from tests.reference import brute_force_census, connected_subsets, dense, nauty_key
 
 
@@ -208,19 +209,7 @@ def test_damaged_arrays_are_refused(message: str, field: str, damage: Any) -> No
         node_vocabulary=["a"],
         edge_vocabulary=["none", "x", "y"],
     )
-    arrays = {
-        name: getattr(graphs, name)
-        for name in (
-            "node_offsets",
-            "node_types",
-            "out_offsets",
-            "out_targets",
-            "out_types",
-            "in_offsets",
-            "in_sources",
-            "in_types",
-        )
-    }
+    arrays = {name: getattr(graphs, name) for name in ARRAYS}
     arrays[field] = damage(arrays[field])
     with pytest.raises(ValueError, match=message):
         _core.Graph(**arrays)

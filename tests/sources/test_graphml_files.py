@@ -73,7 +73,7 @@ BOMB = (
         (f"{HEAD}{KEYS}{GRAPH}", "no element found"),
         (f"{BOMB}<graphml><graph id='&u;'/></graphml>", "it declares a document type or entities"),
         (
-            "<!DOCTYPE x [<!ENTITY f SYSTEM 'file:///etc/passwd'>]><graphml>&f;</graphml>",
+            "<!DOCTYPE x [<!ENTITY f SYSTEM 'secret.txt'>]><graphml>&f;</graphml>",
             "it declares a document type or entities",
         ),
         ("<!DOCTYPE x SYSTEM '../../x.dtd'><graphml/>", "it declares a document type or entities"),

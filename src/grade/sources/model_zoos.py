@@ -211,7 +211,7 @@ def declare_missing_operators() -> None:
     except RuntimeError:
         for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
             del sys.modules[name]
-        library: Any = torch.library.Library("torchvision", "FRAGMENT")  # type: ignore[no-untyped-call]
+        library: Any = torch.library.Library("torchvision", "FRAGMENT")  # type: ignore[no-untyped-call]  # torch's
         for schema in MISSING_OPERATORS:
             if not hasattr(torch.ops.torchvision, schema.partition("(")[0]):
                 library.define(schema)
