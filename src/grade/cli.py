@@ -6,15 +6,10 @@ dictionary for ``--json``, lines of text otherwise. What is slow to import (torc
 """
 
 import dataclasses
-import functools
-import inspect
-import json
 import os
 import sys
 import time
-import typing
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,9 +17,7 @@ import typer
 
 import grade
 from grade.errors import InputError
-from grade.graphs.patterns import Pattern
 from grade.settings import (
-    PARAMETER,
     BuildSettings,
     CensusSettings,
     DiffSettings,
@@ -34,7 +27,6 @@ from grade.settings import (
     InfoSettings,
     MineSettings,
     OutputSettings,
-    Parameter,
     ReadSettings,
     ReportSettings,
     RunSettings,
@@ -42,7 +34,17 @@ from grade.settings import (
     ScoreSettings,
     VerifySettings,
 )
-from grade.sources import load, sources
+from grade.sources import load
+from grade.terminal import (
+    command,
+    named_progress,
+    pattern_data,
+    pattern_lines,
+    progress_bar,
+    show,
+    stage_progress,
+    training_progress,
+)
 
 app = typer.Typer(
     name="grade",
@@ -82,151 +84,6 @@ def main() -> None:
 def report(code: int, sentence: str) -> int:
     print(f"grade: {sentence}", file=sys.stderr)
     return code
-
-
-def command(
-    group: typer.Typer, *examples: str, called: str | None = None
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a function of settings objects as a command with one parameter for each of their fields.
-
-    The command has the function's name unless another is given.
-    """
-
-    def register(function: Callable[..., None]) -> Callable[..., None]:
-        hints = typing.get_type_hints(function)
-        objects = {name: hints[name] for name in inspect.signature(function).parameters}
-        owners: dict[str, tuple[str, dataclasses.Field[Any]]] = {}
-        for name, settings in objects.items():
-            for field in dataclasses.fields(settings):
-                if field.name in owners:
-                    raise TypeError(
-                        f"two settings objects of {function.__name__} have a field {field.name!r}"
-                    )
-                owners[field.name] = (name, field)
-
-        @functools.wraps(function)
-        def run(**values: Any) -> None:
-            parts: dict[str, dict[str, Any]] = {name: {} for name in objects}
-            for field_name, value in values.items():
-                parts[owners[field_name][0]][field_name] = value
-            function(**{name: objects[name](**part) for name, part in parts.items()})
-
-        parameters = [
-            typer_parameter(field, typing.get_type_hints(objects[name])[field.name])
-            for name, field in owners.values()
-        ]
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        text = inspect.cleandoc(function.__doc__ or "") + block("Examples:", examples)
-        if any(field.name in ("graphs", "sources") for _, field in owners.values()):
-            text += block("Built-in sets:", (f"{sources[s].spec:<18} {sources[s].summary}" for s in sources))
-        group.command(called, help=text)(run)
-        return function
-
-    return register
-
-
-def block(title: str, lines: Iterable[str]) -> str:
-    """Lines for a help text that typer does not fill into a paragraph."""
-    return f"\n\n{title}\n\n\b\n" + "\n".join(f"  {line}" for line in lines)
-
-
-def typer_parameter(field: "dataclasses.Field[Any]", kind: Any) -> inspect.Parameter:
-    """A field of a settings object as the parameter that typer makes an argument or a flag of."""
-    parameter: Parameter = field.metadata[PARAMETER]
-    texts: dict[str, Any] = {"help": parameter.help, "metavar": parameter.metavar}
-    place = typer.Argument(**texts) if parameter.positional else typer.Option(*parameter.flags, **texts)
-    default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(field.name, keyword, default=default, annotation=Annotated[kind, place])
-
-
-def show(output: OutputSettings, data: dict[str, Any], lines: Callable[[], Iterable[str]]) -> None:
-    """Report a result: one JSON object, or lines for a person."""
-    if output.json:
-        print(json.dumps(data))
-    else:
-        for line in lines():
-            print(line)
-
-
-@contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[float], bool] | None]:
-    """A callback for the native core that draws a bar on standard error; None where that is no terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=1.0)
-
-        def update(share: float) -> bool:
-            bar.update(task, completed=share)
-            return True
-
-        yield update
-
-
-@contextmanager
-def named_progress(label: str) -> Iterator[Callable[[int, int, str], None] | None]:
-    """A report for work on many named inputs that draws their number and the present one's name."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("")
-
-        def update(done: int, inputs: int, name: str) -> None:
-            bar.update(task, completed=done, total=inputs, description=escape(name[-60:]))
-
-        yield update
-
-
-@contextmanager
-def training_progress() -> Iterator[Callable[[dict[str, Any]], None] | None]:
-    """A report for a training that draws phase, step, loss and time left; None where there is no terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("loss {task.fields[loss]:.3f}"))
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("fit", total=1, loss=float("nan"))
-
-        def update(values: dict[str, Any]) -> None:
-            texts = {"description": values["phase"], "loss": values["loss"]}
-            bar.update(task, completed=values["step"], total=values["steps"], **texts)
-
-        yield update
-
-
-def pattern_data(pattern: Pattern, count: int) -> dict[str, Any]:
-    """A pattern in JSON: key, count, names of the node types, edges as [source, target, type]."""
-    return {
-        "key": pattern.key,
-        "count": count,
-        "node_types": list(pattern.type_names),
-        "edges": [list(edge) for edge in pattern.edge_list],
-    }
-
-
-def pattern_lines(rows: Iterable[tuple[Pattern, int]], total: int) -> Iterator[str]:
-    """Rank, count, share and text of patterns in columns."""
-    table = [(f"{count:,}", f"{100 * count / total:.2f} %", str(pattern)) for pattern, count in rows]
-    width = max((len(count) for count, _, _ in table), default=0)
-    if table:
-        yield f"rank  {'count':>{max(width, 5)}}    share  pattern"
-    for rank, (count, share, text) in enumerate(table, start=1):
-        yield f"{rank:>4}  {count:>{max(width, 5)}}  {share:>7}  {text}"
 
 
 @app.callback(invoke_without_command=True)
@@ -628,20 +485,6 @@ def show_catalogue(run: Any, catalogue: Any, top: int, seconds: float | None, ou
         **({"seconds": seconds} if seconds is not None else {}),
     }
     show(output, data, lambda: motif_lines(str(run), catalogue, motifs, seconds))
-
-
-@contextmanager
-def stage_progress() -> Iterator[Callable[[str, float], None] | None]:
-    """A report for the pipeline that draws the stage and its share; None where there is no terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("mine", total=1.0)
-        yield lambda stage, share: bar.update(task, description=stage, completed=share)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """One documented settings object per stage. The command line is generated from these: nothing is declared
 twice.
 
-A field is made with `argument` (by position) or `option` (by flag) and carries its help text; `grade.cli`
+A field is made with `argument` (by position) or `option` (by flag) and carries its help text; `grade.terminal`
 turns every field of a settings object into a parameter of the command that takes the object. Limits are
 checked where the value is used, so that the same sentence reaches a caller from Python.
 """
