@@ -186,7 +186,16 @@ def test_a_killed_run_ends_with_the_same_catalogue(tmp_path: Path) -> None:
             kills += 1
     assert kills > 0
     assert catalogue_bytes(tmp_path / "killed") == catalogue_bytes(tmp_path / "whole")
-    assert not [file for file in (tmp_path / "killed").rglob("*") if file.name.endswith(".sqlite-journal")]
+    assert not [file for file in (tmp_path / "killed").rglob("*") if file.name.startswith(".")]
+
+
+def test_a_run_that_goes_on_removes_what_a_kill_left_half_written(tmp_path: Path) -> None:
+    whole = mine(settings(tmp_path / "run"))
+    (tmp_path / "run" / "catalogue.sqlite").unlink()
+    (tmp_path / "run" / ".0123456789ab-catalogue.sqlite-journal").write_bytes(b"half")
+    (tmp_path / "run" / "samples" / ".0123456789ab-k-04").mkdir()
+    assert mine(settings(tmp_path / "run")) == whole
+    assert not list((tmp_path / "run").rglob(".*"))
 
 
 def test_ctrl_c_ends_with_one_line_and_the_run_goes_on(tmp_path: Path) -> None:

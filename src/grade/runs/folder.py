@@ -12,6 +12,8 @@ A stage whose file is there is not done again: a run that was killed goes on, an
 """
 
 import json
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +55,7 @@ class RunFolder:
                 raise InputError(
                     f"{path} holds a run with {what}; choose another folder, or remove that one."
                 )
+            run.remove_leftovers()
             return run
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise InputError(f"{path} exists and is no run; choose another folder.")
@@ -70,6 +73,12 @@ class RunFolder:
         run = cls(path)
         run.description()
         return run
+
+    def remove_leftovers(self) -> None:
+        """Remove what a killed run was writing (`grade.files` writes under such names, then renames)."""
+        for left in list(self.path.rglob(".*")):
+            if re.match(r"\.[0-9a-f]{12}-", left.name):
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
 
     def description(self) -> dict[str, Any]:
         """What run.json says."""
