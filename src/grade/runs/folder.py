@@ -78,7 +78,7 @@ class RunFolder:
         """Remove what a killed run was writing (`grade.files` writes under such names, then renames)."""
         for left in list(self.path.rglob(".*")):
             if re.match(r"\.[0-9a-f]{12}-", left.name):
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
+                shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
 
     def description(self) -> dict[str, Any]:
         """What run.json says."""
