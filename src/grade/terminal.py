@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import inspect
 import json
+import os
 import sys
 import typing
 from collections.abc import Callable, Iterable, Iterator
@@ -78,8 +79,15 @@ def typer_parameter(field: "dataclasses.Field[Any]", kind: Any) -> inspect.Param
     return inspect.Parameter(field.name, keyword, default=default, annotation=Annotated[kind, place])
 
 
+def first_process() -> bool:
+    """False in all but one of the processes that torchrun started: one reports for all."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 def show(output: OutputSettings, data: dict[str, Any], lines: Callable[[], Iterable[str]]) -> None:
     """Report a result: one JSON object, or lines for a person."""
+    if not first_process():
+        return
     if output.json:
         print(json.dumps(data))
     else:
@@ -129,7 +137,7 @@ def named_progress(label: str) -> Iterator[Callable[[int, int, str], None] | Non
 @contextmanager
 def training_progress() -> Iterator[Callable[[dict[str, Any]], None] | None]:
     """A report for a training that draws phase, step, loss and time left; None where there is no terminal."""
-    if not sys.stderr.isatty():
+    if not (sys.stderr.isatty() and first_process()):
         yield None
         return
     from rich.console import Console

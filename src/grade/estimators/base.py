@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from grade.errors import InputError
-from grade.estimators.training import Report
+from grade.estimators.training import Report, World, pick_device
 from grade.files import whole_folder, writable_target
 from grade.graphs import PatternTable, SubgraphSample
 from grade.registry import Registry
@@ -80,12 +80,19 @@ def fit(
 def fit_to_folder(
     sample: Samples, settings: EstimatorSettings, out: Path, report: Report | None = None
 ) -> Estimator:
-    """Fit and store a model. Work in progress is kept beside it, so that the same call after a kill goes on."""
+    """Fit and store a model. Work in progress is kept beside it, so that the same call after a kill goes on.
+
+    Of the processes of a torchrun only the first writes; the model is there for all when they return.
+    """
     check_model_target(out)
+    world = World.join(pick_device(settings.device))
     work = out.with_name(out.name + ".fitting")
     estimator = fit(sample, settings, folder=work, report=report)
-    estimator.save(out)
-    shutil.rmtree(work, ignore_errors=True)
+    world.wait()  # until all have read what the work folder holds
+    if world.first:
+        estimator.save(out)
+        shutil.rmtree(work, ignore_errors=True)
+    world.wait()
     return estimator
 
 

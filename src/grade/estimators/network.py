@@ -31,7 +31,7 @@ from grade.estimators import orbit
 from grade.estimators.base import Samples, as_samples, read_model, write_model
 from grade.estimators.encoding import Graphs, GraphSpace, pattern_keys
 from grade.estimators.frequency import Counts
-from grade.estimators.training import MetricsFile, Report, Trained, pick_device, train
+from grade.estimators.training import MetricsFile, Report, Trained, World, pick_device, train
 from grade.files import whole_file
 from grade.graphs import PatternTable, SubgraphSample
 from grade.settings import EstimatorSettings
@@ -151,7 +151,7 @@ class NetworkEstimator(ABC):
         self.space = GraphSpace.of(samples)
         self.device = pick_device(settings.device)
         self.counts = Counts({s.size: s.patterns for s in samples}, {s.size: normalised(s) for s in samples})
-        phases = Phases(folder, settings, samples, report)
+        phases = Phases(folder, settings, samples, report, World.join(self.device))
         weights = [normalised(s) / len(s) for s in samples]
         everything = self.training_data(samples, weights)
         self.prepare(everything)
@@ -340,7 +340,11 @@ def best_common_step(trials: Sequence[Trained]) -> tuple[int, float]:
 
 
 class Phases:
-    """The trainings of one fit in its folder: finished ones are kept, the running one has a checkpoint."""
+    """The trainings of one fit in its folder: finished ones are kept, the running one has a checkpoint.
+
+    Of the processes of a torchrun all read, and only the first writes; a step of training, which all take
+    together, lies between a process's look for a file and any writing of it.
+    """
 
     def __init__(
         self,
@@ -348,25 +352,32 @@ class Phases:
         settings: EstimatorSettings,
         samples: list[SubgraphSample],
         report: Report | None,
+        world: World,
     ) -> None:
-        self.folder, self.then = folder, report
+        self.folder, self.then, self.world = folder, report, world
         if folder is None:
             return
         digest = hashlib.sha256(json.dumps(asdict(settings)).encode())
         for sample in samples:
             digest.update(sample.patterns.keys.tobytes() + sample.weighted_counts.tobytes())
-        folder.mkdir(exist_ok=True)
         mark = folder / "fit.txt"
-        if mark.exists() and mark.read_text() != digest.hexdigest():
+        if world.first:
+            folder.mkdir(exist_ok=True)
+            if not mark.exists():
+                with whole_file(mark) as temporary:
+                    temporary.write_text(digest.hexdigest())
+        world.wait()
+        if mark.read_text() != digest.hexdigest():
             raise InputError(
                 f"{folder} belongs to another fit (other sample or settings); remove it to start afresh."
             )
-        mark.write_text(digest.hexdigest())
 
     def checkpoint(self, phase: str) -> Path | None:
         return None if self.folder is None else self.folder / f"{phase}.checkpoint.safetensors"
 
     def report(self, phase: str) -> Report | None:
+        if not self.world.first:
+            return None
         if self.folder is not None:
             return MetricsFile(self.folder / "metrics.jsonl", phase, self.then)
         then = self.then
@@ -374,7 +385,7 @@ class Phases:
 
     def save(self, phase: str, trained: Trained) -> None:
         checkpoint = self.checkpoint(phase)
-        if checkpoint is None:
+        if checkpoint is None or not self.world.first:
             return
         state = {"step": trained.step, "value": trained.value, "history": trained.history}
         with whole_file(checkpoint.with_name(f"{phase}.safetensors")) as temporary:

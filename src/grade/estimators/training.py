@@ -9,9 +9,11 @@ best is kept, and a later training on all data for the same number of steps goes
 Small networks are bound by the launch of kernels, not by arithmetic: on a GPU the whole step (batch, noise,
 forward, backward, clipping, update, averaging) is captured once as a CUDA graph and replayed.
 
-Started by torchrun, every process trains on its own batches and the gradients are averaged.
+Started by torchrun, every process trains on its own batches and the gradients are averaged. All processes
+take the same decisions (when to stop, when to keep a checkpoint), and only the first writes anything.
 """
 
+import atexit
 import copy
 import json
 import math
@@ -37,6 +39,7 @@ Report = Callable[[dict[str, Any]], None]
 
 CHECKPOINT_SECONDS = 60.0
 LOG_EVERY = 100
+AGREE_EVERY = 10  # so many steps between a torchrun's common looks at the clock
 FIRST_VALIDATION, VALIDATION_GROWTH = 40, 1.15
 PATIENCE = 1.8  # give up when the best state lies this factor of steps back
 
@@ -65,7 +68,34 @@ class World:
             return cls()
         if not torch.distributed.is_initialized():
             torch.distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
+            atexit.register(leave)
         return cls(torch.distributed.get_rank(), size)
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the process that writes files and reports."""
+        return self.rank == 0
+
+    def wait(self) -> None:
+        """Go on when all processes are here."""
+        if self.size > 1:
+            torch.distributed.barrier()
+
+    def agreed(self, value: float, device: torch.device) -> float:
+        """The first process's value, so that all take the same decision."""
+        if self.size == 1:
+            return value
+        shared = torch.tensor(value, dtype=torch.float64, device=device)
+        torch.distributed.broadcast(shared, 0)
+        return float(shared)
+
+    def gather(self, tensor: Tensor, device: torch.device) -> list[Tensor]:
+        """Every process's tensor, in the order of their ranks."""
+        if self.size == 1:
+            return [tensor]
+        parts = [torch.empty_like(tensor, device=device) for _ in range(self.size)]
+        torch.distributed.all_gather(parts, tensor.to(device))
+        return [part.to(tensor.device) for part in parts]
 
     def average_gradients(self, parameters: list[Tensor]) -> None:
         """One all-reduce of all gradients end to end."""
@@ -80,14 +110,24 @@ class World:
             begin += gradient.numel()
 
 
+def leave() -> None:
+    """Part from the other processes at the end of the program."""
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
+
+
 def pick_device(name: str) -> torch.device:
-    """The device that the settings name; ``auto`` takes the GPU where there is one (torchrun: one per
-    process).
+    """The device that the settings name; ``auto`` takes the GPU where there is one, and ``auto`` and ``cuda``
+    take one for each process of a torchrun.
     """
     if name == "auto":
-        name = f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if torch.cuda.is_available() else "cpu"
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda":
+        name = f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
     try:
         device = torch.device(name)
+        if device.type == "cuda":
+            torch.cuda.set_device(device)  # streams, captures and collectives use the current one
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError) as error:
         raise InputError(
@@ -124,20 +164,20 @@ def train(
         run = Run(build(), settings, device, world, steps)
         if checkpoint is not None and checkpoint.exists():
             run.load(checkpoint)
-        elif world.size > 1:
+        elif world.size > 1:  # the networks start alike, the batches differ
             torch.manual_seed(seed * 65_537 + world.rank)
         advance = run.stepper(loss)
         started, first, saved = time.monotonic(), run.step, time.monotonic()
-        next_validation = validation_after(run.step)
+        next_validation = validation_after(run.history[-1][0] if run.history else 0)
         while run.step < steps and not run.stalled:
             advance()
             if validate is not None and (run.step >= next_validation or run.step == steps):
-                run.note(validate(run.average))
+                run.note(world.agreed(validate(run.average), device))
                 next_validation = validation_after(run.step)
             if run.step % LOG_EVERY == 0 or run.step == steps:
                 mean = run.mean_loss()
                 seconds = time.monotonic() - started
-                if report is not None and world.rank == 0:
+                if report is not None and world.first:
                     eta = seconds / (run.step - first) * (steps - run.step)
                     best = {"best_step": run.best_step, "best": run.best} if run.history else {}
                     report(
@@ -150,9 +190,11 @@ def train(
                             **best,
                         }
                     )
-            if checkpoint is not None and world.rank == 0 and time.monotonic() - saved >= CHECKPOINT_SECONDS:
-                run.save(checkpoint)
-                saved = time.monotonic()
+            if checkpoint is not None and (world.size == 1 or run.step % AGREE_EVERY == 0):
+                due = time.monotonic() - saved >= CHECKPOINT_SECONDS
+                if world.agreed(due, device):
+                    run.save(checkpoint)
+                    saved = time.monotonic()
     return run.result()
 
 
@@ -257,7 +299,8 @@ class Run:
 
     def mean_loss(self) -> float:
         """Mean loss since the last call; refuses to go on from a loss that is not a number."""
-        mean = float(self.loss_sum) / max(self.loss_count, 1)
+        losses = torch.stack(self.world.gather(self.loss_sum, self.device))
+        mean = float(losses.mean()) / max(self.loss_count, 1)
         if not math.isfinite(mean):
             raise InputError(
                 f"The training loss is {mean} at step {self.step}; lower learning_rate (now"
@@ -274,7 +317,10 @@ class Run:
         return Trained(self.average, self.step, self.last_mean, self.history)
 
     def save(self, path: Path) -> None:
-        """Everything that the rest of the training depends on, as one safetensors file."""
+        """Everything that the rest of the training depends on, as one safetensors file.
+
+        Weights are the same in all processes, sums of losses and generators are not.
+        """
         tensors = {f"network.{name}": t for name, t in self.network.state_dict().items()}
         tensors |= {f"average.{name}": t for name, t in self.average.state_dict().items()}
         tensors |= {f"best.{name}": t for name, t in self.best_state.items()}
@@ -282,12 +328,16 @@ class Run:
             tensors |= {
                 f"optimizer.{i}.{k}": torch.as_tensor(v) for k, v in self.optimizer.state[parameter].items()
             }
-        tensors["loss_sum"] = self.loss_sum
-        tensors["generator.cpu"] = torch.get_rng_state()
+        own = {"loss_sum": self.loss_sum, "generator.cpu": torch.get_rng_state()}
         if self.device.type == "cuda":
-            tensors["generator.cuda"] = torch.cuda.get_rng_state(self.device)
+            own["generator.cuda"] = torch.cuda.get_rng_state(self.device)
+        for name, tensor in own.items():
+            for rank, value in enumerate(self.world.gather(tensor, self.device)):
+                tensors[f"process.{rank}.{name}"] = value
+        if not self.world.first:
+            return
         state = {"step": self.step, "best": self.best, "best_step": self.best_step, "history": self.history}
-        state |= {"loss_count": self.loss_count, "last_mean": self.last_mean}
+        state |= {"loss_count": self.loss_count, "last_mean": self.last_mean, "processes": self.world.size}
         with whole_file(path) as temporary:
             copies = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
             save_file(copies, temporary, {"state": json.dumps(state)})
@@ -298,12 +348,18 @@ class Run:
             with safe_open(path, "pt", device="cpu") as file:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
                 state = json.loads(file.metadata()["state"])
+            processes = state["processes"]
             self.network.load_state_dict(part(tensors, "network."))
             self.average.load_state_dict(part(tensors, "average."))
         except (SafetensorError, RuntimeError, KeyError, TypeError, ValueError) as error:
             raise InputError(
                 f"{path} is not a checkpoint of this training; remove it to start afresh."
             ) from error
+        if processes != self.world.size:
+            raise InputError(
+                f"{path} was written by {processes} processes and this training has {self.world.size}; start as"
+                " many, or remove it to start afresh."
+            )
         self.best_state = {name: t.to(self.device) for name, t in part(tensors, "best.").items()}
         for i, parameter in enumerate(self.parameters):
             # AdamW keeps its step counter on the CPU unless the step is captured.
@@ -311,13 +367,14 @@ class Run:
                 key: value if key == "step" and self.device.type == "cpu" else value.to(self.device)
                 for key, value in part(tensors, f"optimizer.{i}.").items()
             }
-        self.loss_sum.copy_(tensors["loss_sum"])
+        own = part(tensors, f"process.{self.world.rank}.")
+        self.loss_sum.copy_(own["loss_sum"])
         self.step, self.best, self.best_step = state["step"], state["best"], state["best_step"]
         self.history = [(step, value) for step, value in state["history"]]
         self.loss_count, self.last_mean = state["loss_count"], state["last_mean"]
-        torch.set_rng_state(tensors["generator.cpu"])
-        if "generator.cuda" in tensors and self.device.type == "cuda":
-            torch.cuda.set_rng_state(tensors["generator.cuda"], self.device)
+        torch.set_rng_state(own["generator.cpu"])
+        if "generator.cuda" in own and self.device.type == "cuda":
+            torch.cuda.set_rng_state(own["generator.cuda"], self.device)
 
 
 def part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
