@@ -247,7 +247,7 @@ class EstimatorSettings:
     )
     bfloat16: bool = setting("Compute in bfloat16 where it is safe (GPU).", False)
     capture: bool = setting("Capture the training step as a CUDA graph (GPU).", True)
-    compile: bool = setting("Compile the network for scoring (GPU; takes a minute).", False)
+    compile: bool = setting("Compile the network (GPU; takes a minute).", False)
 
     orders: str = setting("Order family: linear, level, canonical or all.", "linear")
     order_draws: int = setting(

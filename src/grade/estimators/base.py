@@ -16,7 +16,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from grade.errors import InputError
-from grade.estimators.training import Report, World, pick_device
+from grade.estimators.training import Report
+from grade.estimators.world import World, pick_device
 from grade.files import whole_folder, writable_target
 from grade.graphs import PatternTable, SubgraphSample
 from grade.registry import Registry

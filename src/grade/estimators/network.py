@@ -31,7 +31,8 @@ from grade.estimators import orbit
 from grade.estimators.base import Samples, as_samples, read_model, write_model
 from grade.estimators.encoding import Graphs, GraphSpace, pattern_keys
 from grade.estimators.frequency import Counts
-from grade.estimators.training import MetricsFile, Report, Trained, World, pick_device, train
+from grade.estimators.training import MetricsFile, Report, Trained, train
+from grade.estimators.world import World, pick_device
 from grade.files import whole_file
 from grade.graphs import PatternTable, SubgraphSample
 from grade.settings import EstimatorSettings

@@ -13,17 +13,15 @@ Started by torchrun, every process trains on its own batches and the gradients a
 take the same decisions (when to stop, when to keep a checkpoint), and only the first writes anything.
 """
 
-import atexit
 import copy
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -31,6 +29,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from grade.errors import InputError
+from grade.estimators.world import World
 from grade.files import whole_file
 from grade.settings import EstimatorSettings
 
@@ -52,88 +51,6 @@ class Trained:
     step: int
     value: float  # the validation's figure at that step; the last mean loss without a validation
     history: list[tuple[int, float]] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class World:
-    """The processes of a torchrun; a single one otherwise."""
-
-    rank: int = 0
-    size: int = 1
-
-    @classmethod
-    def join(cls, device: torch.device) -> "World":
-        size = int(os.environ.get("WORLD_SIZE", "1"))
-        if size == 1:
-            return cls()
-        if not torch.distributed.is_initialized():
-            torch.distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
-            atexit.register(leave)
-        return cls(torch.distributed.get_rank(), size)
-
-    @property
-    def first(self) -> bool:
-        """Whether this is the process that writes files and reports."""
-        return self.rank == 0
-
-    def wait(self) -> None:
-        """Go on when all processes are here."""
-        if self.size > 1:
-            torch.distributed.barrier()
-
-    def agreed(self, value: float, device: torch.device) -> float:
-        """The first process's value, so that all take the same decision."""
-        if self.size == 1:
-            return value
-        shared = torch.tensor(value, dtype=torch.float64, device=device)
-        torch.distributed.broadcast(shared, 0)
-        return float(shared)
-
-    def gather(self, tensor: Tensor, device: torch.device) -> list[Tensor]:
-        """Every process's tensor, in the order of their ranks."""
-        if self.size == 1:
-            return [tensor]
-        parts = [torch.empty_like(tensor, device=device) for _ in range(self.size)]
-        torch.distributed.all_gather(parts, tensor.to(device))
-        return [part.to(tensor.device) for part in parts]
-
-    def average_gradients(self, parameters: list[Tensor]) -> None:
-        """One all-reduce of all gradients end to end."""
-        if self.size == 1:
-            return
-        gradients = [p.grad for p in parameters if p.grad is not None]
-        flat = torch.cat([g.flatten() for g in gradients])
-        torch.distributed.all_reduce(flat)
-        begin = 0
-        for gradient in gradients:
-            gradient.copy_(flat[begin : begin + gradient.numel()].view_as(gradient) / self.size)
-            begin += gradient.numel()
-
-
-def leave() -> None:
-    """Part from the other processes at the end of the program."""
-    if torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()
-
-
-def pick_device(name: str) -> torch.device:
-    """The device that the settings name; ``auto`` takes the GPU where there is one, and ``auto`` and ``cuda``
-    take one for each process of a torchrun.
-    """
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    if name == "cuda":
-        name = f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
-    try:
-        device = torch.device(name)
-        if device.type == "cuda":
-            torch.cuda.set_device(device)  # streams, captures and collectives use the current one
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise InputError(
-            f"The device {name!r} cannot be used ({str(error).splitlines()[0]}); give cpu or cuda."
-        ) from error
-    return device
 
 
 def train(
@@ -241,19 +158,19 @@ class Run:
             betas=(0.9, settings.second_moment),
             eps=settings.epsilon,
             capturable=cuda,
-            foreach=True,
+            fused=cuda or None,
+            foreach=None if cuda else True,
         )
+        self.forward: nn.Module = self.network  # what computes the loss: the network, compiled or not
+        if cuda and settings.compile:
+            self.forward = cast(nn.Module, torch.compile(self.network))
 
     def stepper(self, loss: Callable[[nn.Module, int], Tensor]) -> Callable[[], None]:
         """A function that takes one step: eager, or the replay of a CUDA graph after a few eager ones."""
         batch = max(1, self.settings.batch // self.world.size)
 
         def compute() -> None:
-            with torch.autocast(
-                self.device.type, torch.bfloat16, enabled=self.settings.bfloat16, cache_enabled=False
-            ):
-                value = loss(self.network, batch)
-            value.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+            value = self.gradients(loss, batch)
             self.world.average_gradients(self.parameters)
             nn.utils.clip_grad_norm_(self.parameters, self.settings.clip)
             self.optimizer.step()
@@ -285,6 +202,22 @@ class Run:
         if self.device.type != "cuda" or not self.settings.capture or self.world.size > 1:
             return eager
         return captured(eager, compute, schedule, lambda: self.optimizer.zero_grad(set_to_none=True))
+
+    def gradients(self, loss: Callable[[nn.Module, int], Tensor], batch: int) -> Tensor:
+        """The loss of a batch, with its gradients in the parameters."""
+        try:
+            with torch.autocast(
+                self.device.type, torch.bfloat16, enabled=self.settings.bfloat16, cache_enabled=False
+            ):
+                value = loss(self.forward, batch)
+            value.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        except Exception:
+            if self.forward is self.network:
+                raise
+            self.forward = self.network  # it cannot be compiled, forwards or backwards
+            self.optimizer.zero_grad(set_to_none=True)
+            return self.gradients(loss, batch)
+        return value
 
     def note(self, value: float) -> None:
         """Record the averaged network's validation, and keep the network if it is the best."""

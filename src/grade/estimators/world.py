@@ -1,0 +1,92 @@
+"""The device to compute on, and the processes of a torchrun, which train one network together."""
+
+import atexit
+import os
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from grade.errors import InputError
+
+
+@dataclass(frozen=True)
+class World:
+    """The processes of a torchrun; a single one otherwise."""
+
+    rank: int = 0
+    size: int = 1
+
+    @classmethod
+    def join(cls, device: torch.device) -> "World":
+        size = int(os.environ.get("WORLD_SIZE", "1"))
+        if size == 1:
+            return cls()
+        if not torch.distributed.is_initialized():
+            torch.distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
+            atexit.register(leave)
+        return cls(torch.distributed.get_rank(), size)
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the process that writes files and reports."""
+        return self.rank == 0
+
+    def wait(self) -> None:
+        """Go on when all processes are here."""
+        if self.size > 1:
+            torch.distributed.barrier()
+
+    def agreed(self, value: float, device: torch.device) -> float:
+        """The first process's value, so that all take the same decision."""
+        if self.size == 1:
+            return value
+        shared = torch.tensor(value, dtype=torch.float64, device=device)
+        torch.distributed.broadcast(shared, 0)
+        return float(shared)
+
+    def gather(self, tensor: Tensor, device: torch.device) -> list[Tensor]:
+        """Every process's tensor, in the order of their ranks."""
+        if self.size == 1:
+            return [tensor]
+        parts = [torch.empty_like(tensor, device=device) for _ in range(self.size)]
+        torch.distributed.all_gather(parts, tensor.to(device))
+        return [part.to(tensor.device) for part in parts]
+
+    def average_gradients(self, parameters: list[Tensor]) -> None:
+        """One all-reduce of all gradients end to end."""
+        if self.size == 1:
+            return
+        gradients = [p.grad for p in parameters if p.grad is not None]
+        flat = torch.cat([g.flatten() for g in gradients])
+        torch.distributed.all_reduce(flat)
+        begin = 0
+        for gradient in gradients:
+            gradient.copy_(flat[begin : begin + gradient.numel()].view_as(gradient) / self.size)
+            begin += gradient.numel()
+
+
+def leave() -> None:
+    """Part from the other processes at the end of the program."""
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
+
+
+def pick_device(name: str) -> torch.device:
+    """The device that the settings name; ``auto`` takes the GPU where there is one, and ``auto`` and ``cuda``
+    take one for each process of a torchrun.
+    """
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda":
+        name = f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
+    try:
+        device = torch.device(name)
+        if device.type == "cuda":
+            torch.cuda.set_device(device)  # streams, captures and collectives use the current one
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(
+            f"The device {name!r} cannot be used ({str(error).splitlines()[0]}); give cpu or cuda."
+        ) from error
+    return device
