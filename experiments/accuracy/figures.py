@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from ablations import Grid
 from cells import Settings
-from summary import MEASURES, SAMPLERS, Summaries, best_of_paper, label, pairs
+from summary import MEASURES, Key, Summaries, best_of_paper, pairs
 
 from grade.files import whole_file
 
@@ -33,10 +34,10 @@ def title(settings: Settings, name: str) -> str:
 def draw_accuracy(settings: Settings, summaries: Summaries, path: Path) -> None:
     """For each set and size: the paper's best, ours, the goal and the ceiling."""
     kinds = {
-        "sampling only": ("frequency", "default", "x", "tab:gray"),
-        "DisCo-E, as in the paper": ("disco", "paper", "v", "tab:orange"),
-        "DisCo-E": ("disco", "default", "^", "tab:green"),
-        "autoregressive": ("autoregressive", "default", "o", "tab:blue"),
+        "sampling only": ("frequency", "default", "default", "x", "tab:gray"),
+        "DisCo-E, as in the paper": ("disco", "paper", "paper", "v", "tab:orange"),
+        "DisCo-E, as we score": ("disco", "paper", "default", "^", "tab:green"),
+        "autoregressive": ("autoregressive", "default", "default", "o", "tab:blue"),
     }
     places = pairs(settings, summaries)
     figure, axes = plt.subplots(2, 1, figsize=(9.5, 7.5), sharex=True)
@@ -49,17 +50,14 @@ def draw_accuracy(settings: Settings, summaries: Summaries, path: Path) -> None:
             )
             axis.hlines(goal, x - 0.4, x + 0.4, "tab:red", "dotted", label="goal" if x == 0 else None)
             axis.plot(x - 0.15, best, "s", color="black", label="paper, best" if x == 0 else None)
-            top = summaries.get((name, k, "rand-esu", "ceiling", "default"))
+            top = summaries.get(Key(name, k, "rand-esu", "ceiling", "default", "default"))
             if top is not None:
                 axis.hlines(
                     top.figure(measure)[0], x - 0.4, x + 0.4, "lightgray", label="ceiling" if x == 0 else None
                 )
-        for text, (estimator, variant, marker, colour) in kinds.items():
-            points = [
-                (x, *summaries[name, k, "rand-esu", estimator, variant].figure(measure))
-                for x, (name, k) in enumerate(places)
-                if (name, k, "rand-esu", estimator, variant) in summaries
-            ]
+        for text, (estimator, variant, scoring, marker, colour) in kinds.items():
+            keys = [Key(*place, "rand-esu", estimator, variant, scoring) for place in places]
+            points = [(x, *summaries[key].figure(measure)) for x, key in enumerate(keys) if key in summaries]
             if points:
                 xs, ys, deviations = zip(*points, strict=True)
                 spread = [deviation or 0.0 for deviation in deviations]
@@ -77,28 +75,36 @@ def draw_accuracy(settings: Settings, summaries: Summaries, path: Path) -> None:
     save(figure, path, top=0.92)
 
 
-def draw_samplers(settings: Settings, summaries: Summaries, path: Path) -> bool:
-    """Spearman's rho by sampling method; only where more than one method has results."""
-    methods = [method for method in SAMPLERS if any(key[2] == method for key in summaries)]
-    if len(methods) < 2:
-        return False
-    several = {key[:2] for key in summaries if key[2] != "rand-esu"}
-    places = [place for place in pairs(settings, summaries) if place in several]
-    columns = min(5, len(places))
+def draw_grid(settings: Settings, grid: Grid, path: Path) -> None:
+    """An ablation: a panel for each set and size, a line for each method, Spearman's rho against the choices."""
+    places = list(dict.fromkeys(place for place, _ in grid.rows))
+    methods = list(dict.fromkeys(method for _, method in grid.rows))
+    columns = min(4, len(places))
     rows = -(-len(places) // columns)
-    figure, axes = plt.subplots(rows, columns, figsize=(3 * columns, 2.8 * rows), squeeze=False, sharey=True)
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(max(6.0, 3.2 * columns), 3.0 * rows + 0.22 * len(methods)), squeeze=False
+    )
     for axis, (name, k) in zip(axes.flat, places, strict=False):
-        kinds = {key[3:]: None for key in summaries if key[:2] == (name, k) and key[3] != "ceiling"}
-        for estimator, variant in kinds:
-            found = [(m, summaries.get((name, k, m, estimator, variant))) for m in methods]
-            points = [(methods.index(m), s.figure("spearman")[0]) for m, s in found if s is not None]
-            axis.plot(*zip(*points, strict=True), "o-", markersize=4, label=label(estimator, variant))
+        for number, method in enumerate(methods):
+            values = grid.rows.get(((name, k), method), {})
+            points = [(x, *values[c]) for x, c in enumerate(grid.columns) if c in values]
+            if points:
+                xs, ys, deviations = zip(*points, strict=True)
+                spread = [deviation or 0.0 for deviation in deviations]
+                axis.errorbar(
+                    xs, ys, yerr=spread, fmt="o-", markersize=3, capsize=2, color=f"C{number}", label=method
+                )
         axis.set_title(f"{title(settings, name)}, k = {k}", fontsize=9)
-        axis.set_xticks(range(len(methods)), [SAMPLERS[m] for m in methods], rotation=30, fontsize=8)
+        axis.set_xticks(range(len(grid.columns)), grid.columns, rotation=30, fontsize=8)
+        axis.set_xlabel(grid.axis, fontsize=8)
         axis.grid(alpha=0.3)
-    axes[0, 0].set_ylabel("Spearman's rho")
-    axes[0, 0].legend(fontsize=7)
+    for row in axes:
+        row[0].set_ylabel("Spearman's rho")
     for axis in axes.flat[len(places) :]:
         axis.set_visible(False)
-    save(figure, path)
-    return True
+    known: dict[str, Any] = {}
+    for axis in axes.flat:
+        handles, labels = axis.get_legend_handles_labels()
+        known |= dict(zip(labels, handles, strict=True))
+    figure.legend(list(known.values()), list(known), loc="upper center", ncols=2, fontsize=8)
+    save(figure, path, top=1 - 0.3 * (len(known) / 2 + 0.5) / figure.get_figheight())

@@ -1,4 +1,4 @@
-"""The inputs of the accuracy experiment: for every set and size the census, and samples of every method and seed.
+"""The inputs of the accuracy experiment and its ablations: censuses, and samples of every method, density and seed.
 
     python experiments/accuracy/prepare.py --inputs carry [--only set=zoo] [--quick]
 
@@ -13,7 +13,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from cells import FIELDS, Cell, Settings, census_path, matrix, read_settings, sample_path, select
+from cells import (
+    FIELDS,
+    Cell,
+    Settings,
+    census_path,
+    matrix,
+    read_settings,
+    sample_path,
+    select,
+    sizes_of,
+)
 
 from grade import GraphSet
 from grade.errors import InputError
@@ -46,23 +56,21 @@ def prepare(cells: Iterable[Cell], inputs: Path, settings: Settings) -> None:
 
     inputs.mkdir(parents=True, exist_ok=True)
     refused: set[str] = set()
-    for cell in sorted(set(cells), key=lambda c: (c.set, c.k, c.seed, c.sampler)):
-        census, drawn = census_path(inputs, cell), sample_path(inputs, cell)
-        if cell.set in refused or (census.exists() and drawn.exists()):
+    wanted = {(c.set, k, c.density, c.seed, c.sampler): c for c in cells for k in sizes_of(settings, c)}
+    for (name, k, density, seed, sampler), cell in sorted(wanted.items()):
+        census, drawn = census_path(inputs, cell, k), sample_path(inputs, cell, k)
+        if name in refused or (census.exists() and drawn.exists()):
             continue
         try:
-            graphs = open_set(source_of(settings["sets"][cell.set]))
+            graphs = open_set(source_of(settings["sets"][name]))
         except InputError as error:
-            print(f"{cell.set}: left out. {error}", flush=True)
-            refused.add(cell.set)
+            print(f"{name}: left out. {error}", flush=True)
+            refused.add(name)
             continue
         if not census.exists():
-            take_census(graphs, cell.k).save(census)
+            take_census(graphs, k).save(census)
         if not drawn.exists():
-            density = settings["density"]
-            result = sample(
-                graphs, cell.k, cell.sampler, density=density, seed=cell.seed, census=Census.load(census)
-            )
+            result = sample(graphs, k, sampler, density=density, seed=seed, census=Census.load(census))
             save_sample(result, drawn)
             print(f"{drawn.name}: {result}", flush=True)
 

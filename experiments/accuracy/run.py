@@ -1,13 +1,15 @@
-"""Fit and score the cells of the accuracy tables, several at a time.
+"""Fit and score the cells of the accuracy tables and of the ablations, several at a time.
 
     python experiments/accuracy/prepare.py --inputs carry                            # once: censuses and samples
-    python experiments/accuracy/run.py --inputs carry --jobs 12 --seconds 3600       # as many cells as fit
-    python experiments/accuracy/run.py --quick --out /tmp/quick                      # reduced, on a CPU, in a minute
-    python experiments/accuracy/run.py --inputs carry --only estimator=disco --only set=zoo,nlp --list
+    python experiments/accuracy/run.py --inputs carry --jobs 10 --cpu-jobs 5         # the tables, on a GPU
+    python experiments/accuracy/run.py --inputs carry --jobs 10 --ablations          # the ablations
+    python experiments/accuracy/run.py --quick --out /tmp/quick                      # both reduced, in a minute
+    python experiments/accuracy/run.py --inputs carry --group disco,scoring --only set=nlp --list
 
-Cells are run in the order of settings.toml, most valuable first. A cell that has a result in the output folder is
-skipped, so the same command goes on where it stopped. Every job is a process of its own; on a GPU they share it through
-NVIDIA's multi-process service where that can be started, because networks as small as these leave most of it idle.
+Groups of cells are run in the order of the settings, most valuable first; inside a group, the longest first. A cell
+whose scorings are all in the output folder is skipped, so the same command goes on where it stopped. Every job is a
+process of its own; on a GPU they share it through NVIDIA's multi-process service where that can be started, because
+networks as small as these leave most of it idle. `--cpu-jobs` run the smallest cells on processor cores beside it.
 `tables.py` makes tables and figures of the results.
 """
 
@@ -23,146 +25,67 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from cells import (
     FIELDS,
     HERE,
     LINES,
     Cell,
+    Plan,
     Result,
     Settings,
     census_path,
+    inputs_of,
+    is_done,
     matrix,
+    rank_of_groups,
     read_results,
     read_settings,
-    sample_path,
     select,
     write_lines,
     write_result,
 )
-from numpy.typing import NDArray
+from cost import expected_seconds, occurrences_of, suits_cpu
+from fitting import read_census, run_cell
 from prepare import prepare
 
 from grade.errors import InputError
-from grade.graphs import SubgraphSample
-from grade.graphs.sample import load_sample
-from grade.sampling.census import Census
-
-# One cell.
 
 
-def run_cell(cell: Cell, inputs: Path, settings: Settings, jobs: int) -> Result:
-    """Fit, score, compare."""
-    census, sample = read_census(census_path(inputs, cell)), load_sample(sample_path(inputs, cell))
-    facts = {
-        **asdict(cell),
-        "types": census.types,
-        "instances": census.instances,
-        "occurrences": len(sample),
-        "sampled_types": len(sample.patterns),
-    }
-    if cell.estimator == "ceiling":
-        return facts | ceiling(census.counts, len(sample), cell.seed)
-    return facts | accuracy(cell, census, sample, settings, jobs)
+@dataclass(frozen=True)
+class Task:
+    """A cell that is to be run."""
+
+    cell: Cell
+    scorings: list[str]
+    seconds: float  # expected, on a GPU that does nothing else
+    cpu: bool  # as well on a processor core
 
 
-@lru_cache(maxsize=2)
-def read_census(path: Path) -> Census:
-    return Census.load(path)
+def tasks_of(plan: Plan, inputs: Path, settings: Settings, groups: list[str] | None) -> list[Task]:
+    """Group by group, and in a group the longest first."""
+    ranks, tasks = rank_of_groups(settings, groups), []
+    for cell, scorings in plan.items():
+        occurrences = occurrences_of(cell, inputs, settings)
+        types = read_census(census_path(inputs, cell, cell.k)).types
+        seconds = expected_seconds(cell, scorings, occurrences, types, settings)
+        tasks.append(Task(cell, scorings, seconds, suits_cpu(cell, occurrences, settings)))
+    return sorted(tasks, key=lambda task: (ranks[task.cell], -task.seconds))
 
 
-def ceiling(counts: NDArray[np.uint64], occurrences: int, seed: int) -> Result:
-    """How well ranks are determined at all: rank correlations of the census's counts with
-
-    ties       themselves, equal counts in random order: what perfect scores without ties would reach
-    instances  a multinomial draw from their own distribution of as many instances as the set has: how much of the
-               ranking one set of this size determines (the figure that is called the ceiling)
-    sample     such a draw of the sample's size: what counting in a uniform sample reaches
-    """
-    from grade.evaluation.ranking import kendall, spearman
-
-    generator = np.random.default_rng([seed, 2])
-    shares = counts / counts.sum()
-    shuffled = np.lexsort((generator.random(len(counts)), counts)).argsort()
-    others = {
-        "": generator.multinomial(int(counts.sum()), shares),
-        "ties_": shuffled,
-        "sample_": generator.multinomial(occurrences, shares),
-    }
-    result: Result = {"scored": len(counts)}
-    for name, other in others.items():
-        scores = other.astype(np.float64)
-        result |= {f"{name}spearman": spearman(scores, counts), f"{name}kendall": kendall(scores, counts)}
-    return result
+# The processes.
 
 
-def accuracy(cell: Cell, census: Census, sample: SubgraphSample, settings: Settings, jobs: int) -> Result:
-    """The estimator's rank correlations with the census, and what they cost."""
-    import torch
-
-    from grade.estimators import fit, preset
-    from grade.evaluation.ranking import kendall, spearman
-
-    changes = dict(settings["variants"][cell.variant])
-    name = changes.pop("preset")
-    if cell.estimator == "frequency":
-        chosen = preset("frequency", seed=cell.seed)
-    else:
-        share = 0.4 / jobs  # of the free memory: the others want to score, too
-        chosen = preset(cell.estimator, name, len(sample), **{"seed": cell.seed, "memory": share, **changes})
-
-    begin = time.perf_counter()
-    model = fit(sample, chosen)
-    fit_seconds = time.perf_counter() - begin
-
-    per_pattern = {
-        "frequency": 1,
-        "autoregressive": chosen.members * chosen.order_draws,
-        "graphvae": chosen.members * chosen.rounds,
-    }.get(cell.estimator, chosen.members * chosen.rounds * chosen.path_steps)
-    limit = max(settings["fewest"], settings["evaluations"] // per_pattern)
-    rows = np.arange(census.types)
-    if cell.estimator != "frequency" and census.types > limit:
-        rows = np.sort(np.random.default_rng([cell.seed, 3]).permutation(census.types)[:limit])
-    patterns, counts = census.patterns.take(rows), census.counts[rows]
-    begin = time.perf_counter()
-    scores = model.log_probability(patterns)
-    score_seconds = time.perf_counter() - begin
-    result = {
-        "spearman": spearman(scores, counts),
-        "kendall": kendall(scores, counts),
-        "scored": len(patterns),
-        "evaluations_per_pattern": model.evaluations / len(patterns),
-        "fit_seconds": round(fit_seconds, 3),
-        "score_seconds": round(score_seconds, 3),
-        "steps": model.fitted.get("steps"),
-        "parameters": model.fitted.get("parameters"),
-        "settings": asdict(chosen),
-        "torch": torch.__version__,
-    }
-    if cell.estimator != "frequency" and chosen.orders == "level":
-        # All level orders of a pattern are equally likely, so its correction is a number that is known.
-        correction = np.log(patterns.level_orders / patterns.automorphisms)
-        plain = scores - correction if chosen.orbit else scores
-        for label, values in (("with", plain + correction), ("without", plain)):
-            result[f"spearman_{label}_orbit"] = spearman(values, counts)
-            result[f"kendall_{label}_orbit"] = kendall(values, counts)
-    return result
-
-
-# Many cells.
-
-
-def work(pipe: Connection, inputs: Path, settings: Settings, jobs: int, facts: Result) -> None:
+def work(pipe: Connection, gpu: bool, inputs: Path, settings: Settings, jobs: int, facts: Result) -> None:
     """A job: runs the cells that it is sent. After a failure it ends, for the device may be in any state."""
+    if not gpu:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
     import torch
 
     torch.set_num_threads(1)
@@ -171,12 +94,12 @@ def work(pipe: Connection, inputs: Path, settings: Settings, jobs: int, facts: R
     pipe.send(None)
     while True:
         try:
-            cell = pipe.recv()
+            task = pipe.recv()
         except EOFError:
             return
         begin = time.perf_counter()
         try:
-            result = run_cell(cell, inputs, settings, jobs)
+            result = run_cell(task.cell, task.scorings, inputs, settings, jobs)
         except Exception:
             pipe.send(traceback.format_exc())
             return
@@ -185,85 +108,107 @@ def work(pipe: Connection, inputs: Path, settings: Settings, jobs: int, facts: R
         pipe.send({**result, **facts, "device": device, "jobs": jobs, "seconds": seconds, "date": date})
 
 
+@dataclass
+class Job:
+    """A process, and what it is doing."""
+
+    process: SpawnProcess
+    gpu: bool
+    task: Task | None = None
+
+
 class Jobs:
-    """The processes, and what each is doing."""
+    """All processes."""
 
-    def __init__(self, number: int, *arguments: Any) -> None:
+    def __init__(self, number: int, on_cpu: int, *arguments: Any) -> None:
         self.context, self.arguments = multiprocessing.get_context("spawn"), arguments
-        self.running: dict[Connection, tuple[SpawnProcess, Cell | None]] = {}
-        for _ in range(number):
-            self.start()
+        self.running: dict[Connection, Job] = {}
+        for job in range(number + on_cpu):
+            self.start(job < number)
 
-    def start(self) -> None:
+    def start(self, gpu: bool) -> None:
         ours, theirs = self.context.Pipe()
-        process = self.context.Process(target=work, args=(theirs, *self.arguments), daemon=True)
+        process = self.context.Process(target=work, args=(theirs, gpu, *self.arguments), daemon=True)
         process.start()
         theirs.close()
-        self.running[ours] = (process, None)
+        self.running[ours] = Job(process, gpu)
 
-    def send(self, pipe: Connection, cell: Cell) -> None:
-        self.running[pipe] = (self.running[pipe][0], cell)
-        pipe.send(cell)
+    def send(self, pipe: Connection, task: Task) -> None:
+        self.running[pipe].task = task
+        pipe.send(task)
 
     def dismiss(self, pipe: Connection) -> None:
-        process, _ = self.running.pop(pipe)
+        job = self.running.pop(pipe)
         pipe.close()
-        if process.is_alive():
-            process.terminate()
+        if job.process.is_alive():
+            job.process.terminate()
+
+
+@dataclass
+class Queue:
+    """The tasks that wait, and how long tasks take here in truth."""
+
+    waiting: list[Task]
+    for_cpu: bool  # there are jobs for the processor's cores
+    expected: dict[bool, float] = field(default_factory=lambda: {True: 0.0, False: 0.0})  # by gpu or not
+    taken: dict[bool, float] = field(default_factory=lambda: {True: 0.0, False: 0.0})
+
+    def note(self, task: Task, gpu: bool, seconds: float) -> None:
+        self.expected[gpu] += task.seconds
+        self.taken[gpu] += seconds
+
+    def estimate(self, task: Task, gpu: bool) -> float:
+        """Seconds that the task will take, by the tasks that ended; 0 as long as there are none."""
+        return task.seconds * self.taken[gpu] / self.expected[gpu] if self.expected[gpu] else 0.0
+
+    def take(self, gpu: bool, left: float) -> Task | None:
+        """The first that ends in time: for a core one that suits it, for the GPU rather one that suits no core."""
+        fitting = [task for task in self.waiting if self.estimate(task, gpu) < left]
+        mine = [task for task in fitting if (not task.cpu if gpu and self.for_cpu else gpu or task.cpu)]
+        for task in mine or (fitting if gpu else []):
+            self.waiting.remove(task)
+            return task
+        return None
 
 
 def run(
-    cells: list[Cell], jobs: Jobs, seconds: float, stop: float, out: Path, lines: Path | None
+    tasks: list[Task], jobs: Jobs, seconds: float, stop: float, out: Path, lines: Path | None
 ) -> list[Cell]:
-    """Run cells until none is left or the time is over; returns those that failed."""
-    begin, failed, waiting = time.monotonic(), [], list(cells)
-    taken: dict[tuple[Any, ...], float] = {}  # seconds of the longest cell of a kind, whatever the seed
+    """Run tasks until none is left or the time is over; returns the cells that failed."""
+    begin, failed = time.monotonic(), []
+    queue = Queue(list(tasks), any(not job.gpu for job in jobs.running.values()))
     results = read_results(out)
-
-    def next_cell() -> Cell | None:
-        """The first that is known to end in time or of which nothing is known."""
-        now = time.monotonic() - begin
-        for cell in waiting if now < seconds else []:
-            if now + taken.get(kind(cell), 0.0) < stop:
-                waiting.remove(cell)
-                return cell
-        return None
-
     while jobs.running:
         left = stop - (time.monotonic() - begin)
         if left <= 0:
-            names = [cell.name for _, cell in jobs.running.values() if cell is not None]
+            names = [job.task.cell.name for job in jobs.running.values() if job.task is not None]
             print(f"Time is over; given up: {', '.join(names) or 'none'}.", flush=True)
             break
         for pipe in wait(list(jobs.running), timeout=min(left, 1.0)):
             assert isinstance(pipe, Connection)
-            cell = jobs.running[pipe][1]
+            job = jobs.running[pipe]
+            task = job.task
             try:
                 message = pipe.recv()
             except (EOFError, OSError):
                 message = "The process ended."
             if isinstance(message, str):
-                print(
-                    f"{'A job' if cell is None else cell.name} failed: {message}", file=sys.stderr, flush=True
-                )
+                name = "A job" if task is None else task.cell.name
+                print(f"{name} failed: {message}", file=sys.stderr, flush=True)
                 jobs.dismiss(pipe)
-                if cell is not None:
-                    failed.append(cell)
-                    jobs.start()
+                if task is not None:
+                    failed.append(task.cell)
+                    jobs.start(job.gpu)
                 continue
-            if message is not None and cell is not None:
-                results[cell] = message
-                taken[kind(cell)] = max(message["seconds"], taken.get(kind(cell), 0.0))
+            now = time.monotonic() - begin
+            if message is not None and task is not None:
+                results[task.cell] = message
+                queue.note(task, job.gpu, message["seconds"])
                 write_result(message, out)
                 for path in [out / LINES, *([lines] if lines else [])]:
                     write_lines(results.values(), path)
-                now = time.monotonic() - begin
-                print(
-                    f"[{now:6.1f} s] {cell.name}: rho {message['spearman']:.3f}, tau {message['kendall']:.3f},"
-                    f" {message['seconds']:.1f} s, {len(waiting)} waiting",
-                    flush=True,
-                )
-            following = next_cell()
+                print(f"[{now:6.1f} s] {progress(task, message)}, {len(queue.waiting)} waiting", flush=True)
+            following = queue.take(job.gpu, stop - now) if now < seconds else None
             if following is None:
                 jobs.dismiss(pipe)
             else:
@@ -273,8 +218,9 @@ def run(
     return failed
 
 
-def kind(cell: Cell) -> tuple[Any, ...]:
-    return (cell.set, cell.k, cell.estimator, cell.variant)
+def progress(task: Task, result: Result) -> str:
+    figures = ", ".join(f"{name} {entry['spearman']:.3f}" for name, entry in result["scorings"].items())
+    return f"{task.cell.name}: rho {figures}; {result['seconds']:.1f} s ({task.seconds:.1f} expected)"
 
 
 @contextmanager
@@ -333,9 +279,14 @@ def main() -> None:
     parser.add_argument("--lines", type=Path, help="a second file for all results, as JSON lines")
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side (1)")
     parser.add_argument(
+        "--cpu-jobs", type=int, default=0, help="more of them, for the smallest cells, without GPU (0)"
+    )
+    parser.add_argument(
         "--seconds", type=float, default=float("inf"), help="no cell is started after this time"
     )
     parser.add_argument("--stop", type=float, default=float("inf"), help="running cells are given up then")
+    parser.add_argument("--ablations", action="store_true", help="the groups of ablations.toml")
+    parser.add_argument("--group", help="these groups of the settings only, NAME,NAME ...")
     parser.add_argument(
         "--only", action="append", default=[], metavar="FIELD=VALUES", help=f"of {', '.join(FIELDS)}"
     )
@@ -353,34 +304,53 @@ def main() -> None:
     begin = time.monotonic()
     try:
         settings = read_settings(quick=arguments.quick)
+        groups = groups_of(settings, arguments.group, arguments.ablations, arguments.quick)
         inputs = arguments.inputs or (arguments.out / "inputs" if arguments.quick else Path("carry"))
         done = {} if arguments.again else read_results(arguments.out)
-        cells = [cell for cell in select(matrix(settings), arguments.only) if cell not in done]
+        wanted = select(matrix(settings, groups), arguments.only)
+        cells = {cell: names for cell, names in wanted.items() if not is_done(names, done.get(cell))}
         if arguments.quick:
             prepare(cells, inputs, settings)
+        ready = {
+            cell: names
+            for cell, names in cells.items()
+            if all(path.exists() for path in inputs_of(inputs, settings, cell))
+        }
+        tasks = tasks_of(ready, inputs, settings, groups)
     except InputError as error:
         parser.exit(2, f"{error}\n")
-    ready = [c for c in cells if census_path(inputs, c).exists() and sample_path(inputs, c).exists()]
     if arguments.list:
-        print("\n".join(cell.name for cell in ready))
+        for task in tasks:
+            print(
+                f"{task.cell.name:60} {task.seconds:8.1f} s{' (CPU)' if task.cpu else ''} {' '.join(task.scorings)}"
+            )
     print(
-        f"{len(ready)} cells to run; {len(done)} have results; {len(cells) - len(ready)} lack inputs in {inputs}"
+        f"{len(tasks)} cells to run, {sum(task.seconds for task in tasks):,.0f} s of one job expected;"
+        f" {len(wanted) - len(cells)} have results; {len(cells) - len(ready)} lack inputs in {inputs}"
         " (prepare.py makes them).",
         file=sys.stderr,
     )
-    if arguments.list or not ready:
+    if arguments.list or not tasks:
         return
-    number = max(1, min(arguments.jobs, len(ready)))
+    number = max(1, min(arguments.jobs, len(tasks)))
     with shared_gpu(number > 1 and not arguments.no_service) as shared:
         print(f"{number} jobs{', with the multi-process service' if shared else ''}.", flush=True)
         facts = {"commit": arguments.commit or commit(), "shared_gpu": shared, "quick": arguments.quick}
-        jobs = Jobs(number, inputs, settings, number, facts)
+        on_cpu = min(arguments.cpu_jobs, sum(task.cpu for task in tasks))
+        jobs = Jobs(number, on_cpu, inputs, settings, number, facts)
         used = time.monotonic() - begin
         failed = run(
-            ready, jobs, arguments.seconds - used, arguments.stop - used, arguments.out, arguments.lines
+            tasks, jobs, arguments.seconds - used, arguments.stop - used, arguments.out, arguments.lines
         )
     if failed:
         parser.exit(1, f"{len(failed)} cells failed: {', '.join(cell.name for cell in failed)}\n")
+
+
+def groups_of(settings: Settings, names: str | None, ablations: bool, quick: bool) -> list[str]:
+    """The groups to run: those named; else those of the ablations; else those of the tables. All of them if quick."""
+    if names is not None:
+        return names.split(",")
+    return [group["name"] for group in settings["groups"] if quick or group["ablation"] == ablations]
 
 
 if __name__ == "__main__":

@@ -2,13 +2,13 @@
 
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, NamedTuple
 
-from cells import ESTIMATORS, HERE, Result, Settings
+from cells import DENSITY, ESTIMATORS, HERE, Result, Settings
 
 SAMPLERS = {"rand-esu": "Rand-ESU", "nrs": "NRS", "ars": "ARS", "rand-fase": "Rand-FaSE"}
 TITLES = {
@@ -19,12 +19,28 @@ TITLES = {
     "disco": "DisCo-E",
     "autoregressive": "autoregressive",
 }
-VARIANTS = {"paper": ", as in the paper", "default": ""}
+SCORINGS = {  # how a training is scored, in tables
+    "paper": "as in the paper",
+    "paper-orbit": "as in the paper, orbit correction",
+    "default": "as we recommend",
+    "default-no-orbit": "as we recommend, no orbit correction",
+}
 MEASURES = ("spearman", "kendall")
 
-Key = tuple[str, int, str, str, str]  # set, k, sampler, estimator, variant
 Figure = tuple[float, float | None]  # mean and standard deviation, where it is known
 Paper = dict[tuple[str, int, str, str], dict[str, Figure]]  # set, k, sampler, estimator -> measure -> figure
+
+
+class Key(NamedTuple):
+    """An entry of the tables: a scoring of a training."""
+
+    set: str
+    k: int
+    sampler: str
+    estimator: str
+    variant: str
+    scoring: str
+    density: float = DENSITY
 
 
 @dataclass(frozen=True)
@@ -45,18 +61,43 @@ class Summary:
 Summaries = dict[Key, Summary]
 
 
+def flat(results: Iterable[Result]) -> Iterator[Result]:
+    """One result per scoring: what was measured beside what is common to the training.
+
+    Scores after some of the rounds are scorings of their own, named NAME/ROUNDS.
+    """
+    for result in results:
+        common = {name: value for name, value in result.items() if name != "scorings"}
+        for name, entry in result["scorings"].items():
+            k = entry.get("k", result["k"])
+            row = {**common, **entry, "k": k, "scoring": name.removesuffix(f"-{k}")}
+            yield row
+            for rounds, values in entry.get("by_rounds", {}).items():
+                yield {**row, **values, "scoring": f"{row['scoring']}/{rounds}"}
+
+
 def summarise(results: Iterable[Result]) -> Summaries:
     """The results of all seeds together, in the order of the tables."""
     groups: defaultdict[Key, list[Result]] = defaultdict(list)
-    for r in results:
-        groups[r["set"], r["k"], r["sampler"], r["estimator"], r["variant"]].append(r)
-    samplers, estimators, variants = list(SAMPLERS), list(ESTIMATORS), list(VARIANTS)
+    for row in flat(results):
+        groups[Key(*(row[name] for name in Key._fields))].append(row)
+    samplers, estimators, scorings = list(SAMPLERS), list(ESTIMATORS), list(SCORINGS)
 
     def place(key: Key) -> tuple[Any, ...]:
-        name, k, sampler, estimator, variant = key
-        return name, k, samplers.index(sampler), estimators.index(estimator), variants.index(variant)
+        scoring = scorings.index(key.scoring) if key.scoring in scorings else len(scorings)
+        order = samplers.index(key.sampler), estimators.index(key.estimator)
+        return key.set, key.k, key.density, *order, key.variant, scoring, key.scoring
 
     return {key: Summary(groups[key]) for key in sorted(groups, key=place)}
+
+
+def of_tables(summaries: Summaries) -> Summaries:
+    """Without the ablations."""
+    return {
+        key: summary
+        for key, summary in summaries.items()
+        if key.density == DENSITY and key.variant in ("paper", "default") and key.scoring in SCORINGS
+    }
 
 
 def read_paper(path: Path = HERE / "paper.toml") -> Paper:
@@ -91,11 +132,13 @@ def best_of_paper(name: str, k: int, path: Path = HERE / "paper.toml") -> dict[s
     return {"spearman": max(v[0] for v in values), "kendall": max(v[1] for v in values)}
 
 
-def label(estimator: str, variant: str) -> str:
-    return TITLES[estimator] + VARIANTS[variant]
+def label(key: Key) -> str:
+    """What is shown for the estimator and its scoring; one that has a single way needs no more than its name."""
+    plain = key.variant == "default" and key.scoring == "default"
+    return TITLES[key.estimator] + ("" if plain else f", {SCORINGS[key.scoring]}")
 
 
 def pairs(settings: Settings, summaries: Summaries) -> list[tuple[str, int]]:
     """Sets and sizes that have results, in the order of the settings."""
-    present = {(key[0], key[1]) for key in summaries}
+    present = {(key.set, key.k) for key in summaries}
     return [(name, k) for name in settings["sets"] for k in (4, 5) if (name, k) in present]

@@ -1,30 +1,35 @@
 """Tables and figures of the accuracy experiment, from the results of run.py and the paper's figures in paper.toml.
 
-    python experiments/accuracy/tables.py                       # results/ and the table in README.md
+    python experiments/accuracy/tables.py                       # results/, and the tables in both README.md
     python experiments/accuracy/tables.py more.jsonl            # takes in results of another machine first
     python experiments/accuracy/tables.py --out /tmp/quick      # another folder of results; README.md stays as it is
 
-Writes results.csv, results.md, accuracy.png, accuracy.svg and, where there are samples of other methods, samplers.png
-and samplers.svg. No figure in them is typed.
+Writes results.csv, results.md, ablations.md and, as PNG and SVG, the figure accuracy and one for each ablation. No
+number in them is typed.
 """
 
 import argparse
 import csv
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from cells import HERE, LINES, Settings, read_results, read_settings, write_lines
-from figures import draw_accuracy, draw_samplers
+from ablations import Grid, grids
+from cells import HERE, LINES, Result, Settings, read_results, read_settings, write_lines
+from figures import draw_accuracy, draw_grid
 from summary import (
     MEASURES,
     SAMPLERS,
+    SCORINGS,
     TITLES,
     Figure,
+    Key,
     Paper,
     Summaries,
     Summary,
     best_of_paper,
     label,
+    of_tables,
     pairs,
     read_paper,
     summarise,
@@ -34,6 +39,7 @@ from grade.errors import InputError
 from grade.files import whole_file
 
 README = HERE.parents[1] / "README.md"
+EXPERIMENTS = HERE.parent / "README.md"
 BEGIN, END = "<!-- accuracy:begin -->", "<!-- accuracy:end -->"
 
 
@@ -72,13 +78,13 @@ def goals(settings: Settings, summaries: Summaries) -> list[str]:
         facts = settings["sets"][name]
         goal = dict(zip(MEASURES, facts["goal"][str(k)], strict=True))
         paper = best_of_paper(facts["paper"], k)
-        ours = means(summaries.get((name, k, "rand-esu", "autoregressive", "default")))
-        top = summaries.get((name, k, "rand-esu", "ceiling", "default"))
+        ours = means(summaries.get(Key(name, k, "rand-esu", "autoregressive", "default", "default")))
+        top = summaries.get(Key(name, k, "rand-esu", "ceiling", "default", "default"))
         rows.append(
             [
                 facts["title"],
                 str(k),
-                both(means(summaries.get((name, k, "rand-esu", "frequency", "default")))),
+                both(means(summaries.get(Key(name, k, "rand-esu", "frequency", "default", "default")))),
                 both(paper),
                 both(ours),
                 f"{goal['spearman']:.2f} / {goal['kendall']:.2f}",
@@ -132,21 +138,26 @@ def estimators_of_sets(settings: Settings, summaries: Summaries, paper: Paper) -
     ]
     for name, k in pairs(settings, summaries):
         facts, rows = settings["sets"][name], []
-        for (its_set, size, sampler, estimator, variant), summary in summaries.items():
-            if (its_set, size) != (name, k) or estimator == "ceiling":
+        for key, summary in summaries.items():
+            if (key.set, key.k) != (name, k) or key.estimator == "ceiling":
                 continue
-            theirs = paper.get((facts["paper"], k, sampler, estimator), {})
-            cells = [label(estimator, variant), SAMPLERS[sampler]]
+            theirs = paper.get((facts["paper"], k, key.sampler, key.estimator), {})
+            cells = [label(key), SAMPLERS[key.sampler]]
             cells += [f"{show(summary.figure(m))} ({show(theirs.get(m))})" for m in MEASURES]
             cells += [str(len(summary.results)), number(summary.mean("scored"))]
             cells += [number(summary.mean("evaluations_per_pattern")), number(summary.mean("steps"))]
             rows.append([*cells, number(summary.mean("fit_seconds")), number(summary.mean("score_seconds"))])
         if rows:
-            lines += [f"### {facts['title']}, k = {k}", "", *table(head, rows)]
+            types = summaries[next(key for key in summaries if (key.set, key.k) == (name, k))].results[0][
+                "types"
+            ]
+            lines += [f"### {facts['title']}, k = {k}: {types:,} types", "", *table(head, rows)]
     return [
         *lines,
-        "Evaluations: of a network, per pattern. Seconds are of one of several jobs that shared the machine. Where"
-        " fewer types were scored than the set has, they are a random subset.",
+        "Evaluations: of a network, per pattern. Seconds are of one of several jobs that shared the machine; several"
+        " scorings of one training took the fit's seconds once, and those that differ in the orbit correction alone"
+        " took the score's once. Where fewer types were scored than the set has, they are a random subset, drawn anew"
+        " for every seed.",
         "",
     ]
 
@@ -162,60 +173,120 @@ def number(value: float | None) -> str:
 
 
 def reproduction(settings: Settings, summaries: Summaries, paper: Paper) -> list[str]:
+    """The paper's estimators on Rand-ESU samples: one training, scored as in the paper and as we recommend."""
     rows = []
     for name, k in pairs(settings, summaries):
         for estimator in ("disco", "defog", "digress", "graphvae"):
-            summary = summaries.get((name, k, "rand-esu", estimator, "paper"))
+            keys = {scoring: Key(name, k, "rand-esu", estimator, "paper", scoring) for scoring in SCORINGS}
             theirs = paper.get((settings["sets"][name]["paper"], k, "rand-esu", estimator))
-            if summary is None or theirs is None:
+            if keys["paper"] not in summaries or theirs is None:
                 continue
-            ours, figures = summary.figure("spearman")[0], [settings["sets"][name]["title"], str(k)]
-            figures += [TITLES[estimator], show(summary.figure("spearman")), show(theirs["spearman"])]
-            rows.append([*figures, f"{ours - theirs['spearman'][0]:+.3f}"])
+            ours = {scoring: summaries[key] for scoring, key in keys.items() if key in summaries}
+            row = [settings["sets"][name]["title"], str(k), TITLES[estimator], show(theirs["spearman"])]
+            row += [show(ours[s].figure("spearman")) if s in ours else "-" for s in SCORINGS]
+            difference = ours["paper"].figure("spearman")[0] - theirs["spearman"][0]
+            row += [
+                f"{difference:+.3f}",
+                str(len(ours["paper"].results)),
+                number(ours["paper"].mean("scored")),
+            ]
+            rows.append(row)
     if not rows:
         return []
-    head = ["set", "k", "estimator", "rho, ours", "rho, paper", "difference"]
-    return ["## As in the paper, against the paper", "", *table(head, rows)]
+    head = [
+        "set",
+        "k",
+        "estimator",
+        "paper",
+        *SCORINGS.values(),
+        "as in the paper - paper",
+        "seeds",
+        "types scored",
+    ]
+    text = (
+        "Spearman's rho, Rand-ESU samples. One training with the paper's hyperparameters for each seed, scored in four"
+        " ways: its kernel, rounds and steps; the same, corrected from a matrix to its class; the exact bridge with"
+        " shared noise, 400 evaluations, with and without that correction (GraphVAE: 20 latent draws throughout)."
+    )
+    return ["## The paper's estimators, and orbit correction", "", text, "", *table(head, rows)]
 
 
-def orbit(settings: Settings, summaries: Summaries) -> list[str]:
-    rows = []
-    for (name, k, sampler, estimator, variant), summary in summaries.items():
-        if "spearman_with_orbit" not in summary.results[0] or sampler != "rand-esu":
-            continue
-        cells = [settings["sets"][name]["title"], str(k), label(estimator, variant)]
-        without, corrected = (
-            {m: summary.figure(f"{m}_{word}_orbit")[0] for m in MEASURES} for word in ("without", "with")
-        )
-        difference = corrected["spearman"] - without["spearman"]
-        rows.append([*cells, both(without), both(corrected), f"{difference:+.3f}"])
-    if not rows:
-        return []
-    head = ["set", "k", "estimator", "matrix", "class", "rho gained"]
-    text = "The same scores as probabilities of one matrix and, orbit-corrected, of the class (rho / tau)."
-    return ["## Orbit correction", "", text, "", *table(head, rows)]
+# The ablations.
 
 
-def page(settings: Settings, summaries: Summaries, paper: Paper, figures: list[str]) -> str:
-    results = [result for summary in summaries.values() for result in summary.results]
+def cell(ours: Figure | None, theirs: Figure | None) -> str:
+    """
+    >>> cell((0.5, None), (0.4, 0.01)), cell((0.5, None), None)
+    ('0.500 (0.400)', '0.500')
+    """
+    return show(ours) if theirs is None else f"{show(ours)} ({show((theirs[0], None))})"
+
+
+def grid_table(one: Grid, settings: Settings) -> list[str]:
+    head = ["set", "k", "method", *one.columns, "seeds"]
+    rows = [
+        [settings["sets"][name]["title"], str(k), method]
+        + [
+            cell(values.get(column), one.beside.get(((name, k), method), {}).get(column))
+            for column in one.columns
+        ]
+        + [str(one.number[(name, k), method])]
+        for ((name, k), method), values in one.rows.items()
+    ]
+    return table(head, rows)
+
+
+def ablations(settings: Settings, made: list[Grid], images: str) -> list[str]:
+    """A section for each; ``images`` is where the figures lie, seen from the page."""
+    lines = []
+    for one in made:
+        lines += [f"### {one.title}", "", f"{one.text} Spearman's rho by {one.axis}.", ""]
+        lines += [*grid_table(one, settings), f"![{one.title}]({images}{one.name}.png)", ""]
+    return lines or ["No results yet.", ""]
+
+
+def provenance(summaries: Summaries) -> str:
+    """Where and when the results were made; each counts once, however often its training was scored."""
+    trainings = {
+        (
+            r["set"],
+            r["sampler"],
+            r["estimator"],
+            r["variant"],
+            r["seed"],
+            r["density"],
+            r["date"],
+            r["occurrences"],
+        ): r
+        for summary in summaries.values()
+        for r in summary.results
+    }
+    results = list(trainings.values())
 
     def all_of(name: str) -> str:
         return ", ".join(sorted({str(result[name]) for result in results}))
 
     dates = sorted(result["date"] for result in results)
     reduced = any(result["quick"] for result in results)
+    return (
+        f"{len(results)} results, from {dates[0]} to {dates[-1]}, on {all_of('device')}, of commit {all_of('commit')};"
+        f" {sum(result['seconds'] for result in results):,.0f} seconds of all jobs together. Made by"
+        " `experiments/accuracy/run.py` and `tables.py`; ± is the standard deviation over seeds."
+        + (" Some are of the reduced matrix, and say nothing about accuracy." if reduced else "")
+    )
+
+
+def page(settings: Settings, summaries: Summaries, paper: Paper) -> str:
+    """results.md"""
     lines = [
         "# Accuracy of the estimators",
         "",
-        f"{len(results)} results, from {dates[0]} to {dates[-1]}, on {all_of('device')}, of commit {all_of('commit')};"
-        f" {sum(result['seconds'] for result in results):,.0f} seconds of all jobs together. Made by"
-        " `experiments/accuracy/run.py` and `tables.py`; ± is the standard deviation over seeds.",
+        f"{provenance(summaries)} [Ablations](ablations.md).",
         "",
-        *(["Some are of the reduced matrix, and say nothing about accuracy.", ""] if reduced else []),
         *goals(settings, summaries),
-        *(line for name in figures for line in (f"![{name.removesuffix('.png')}]({name})", "")),
+        "![accuracy](accuracy.png)",
+        "",
         *reproduction(settings, summaries, paper),
-        *orbit(settings, summaries),
         *estimators_of_sets(settings, summaries, paper),
         "The DARTS set is our own draw of 10,000 architectures, as the paper's is unknown, and zoo stands in place of"
         " Younger: there the figures compare in kind, not in number.",
@@ -223,50 +294,78 @@ def page(settings: Settings, summaries: Summaries, paper: Paper, figures: list[s
     return "\n".join(lines) + "\n"
 
 
+def ablations_page(settings: Settings, summaries: Summaries, made: list[Grid]) -> str:
+    """ablations.md"""
+    lines = ["# Ablations", "", provenance(summaries), "", *ablations(settings, made, "")]
+    return "\n".join(lines)
+
+
+def experiments_part(settings: Settings, summaries: Summaries, paper: Paper, made: list[Grid]) -> str:
+    """What stands in experiments/README.md: the tables, without the costs of every estimator."""
+    lines = [
+        *goals(settings, of_tables(summaries)),
+        "![accuracy](accuracy/results/accuracy.png)",
+        "",
+        *reproduction(settings, of_tables(summaries), paper),
+        "## Ablations",
+        "",
+        *ablations(settings, made, "accuracy/results/"),
+    ]
+    return "\n".join("#" + line if line.startswith("##") else line for line in lines).rstrip()
+
+
 def readme_table(settings: Settings, summaries: Summaries) -> str:
     """The short table for the front page."""
     columns = {
-        "sampling only": ("frequency", "default"),
-        "DisCo-E, as in the paper": ("disco", "paper"),
-        "DisCo-E": ("disco", "default"),
-        "autoregressive": ("autoregressive", "default"),
+        "sampling only": ("frequency", "default", "default"),
+        "DisCo-E, as in the paper": ("disco", "paper", "paper"),
+        "DisCo-E, as we score": ("disco", "paper", "default"),
+        "autoregressive": ("autoregressive", "default", "default"),
     }
     rows = []
     for name, k in pairs(settings, summaries):
         facts = settings["sets"][name]
-        ours = [both(means(summaries.get((name, k, "rand-esu", *column)))) for column in columns.values()]
-        ceiling = both(means(summaries.get((name, k, "rand-esu", "ceiling", "default"))))
+        ours = [both(means(summaries.get(Key(name, k, "rand-esu", *column)))) for column in columns.values()]
+        ceiling = both(means(summaries.get(Key(name, k, "rand-esu", "ceiling", "default", "default"))))
         rows.append([facts["title"], str(k), both(best_of_paper(facts["paper"], k)), *ours, ceiling])
     return "\n".join(table(["set", "k", "paper, best", *columns, "ceiling"], rows)[:-1])
 
 
-def write_readme(path: Path, content: str) -> None:
-    """Put the table between its two marks."""
+def write_page(path: Path, content: str) -> None:
+    with whole_file(path) as temporary:
+        temporary.write_text(content, encoding="utf-8")
+
+
+def write_between_marks(path: Path, content: str) -> None:
+    """Put what is generated between its two marks."""
     text = path.read_text(encoding="utf-8")
     head, begin, rest = text.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not begin or not end:
         raise InputError(f"{path} has no lines {BEGIN} and {END}; add them where the table should stand.")
-    with whole_file(path) as temporary:
-        temporary.write_text(f"{head}{BEGIN}\n{content}\n{END}{tail}", encoding="utf-8")
+    write_page(path, f"{head}{BEGIN}\n{content}\n{END}{tail}")
 
 
 def write_csv(settings: Settings, summaries: Summaries, paper: Paper, path: Path) -> None:
     with whole_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        head = ["set", "k", "sampler", "estimator", "variant", "seeds"]
+        head = [*Key._fields, "seeds"]
         for measure in MEASURES:
             head += [measure, f"{measure}_deviation", f"{measure}_paper", f"{measure}_goal"]
         costs = ["types", "scored", "evaluations_per_pattern", "steps", "fit_seconds", "score_seconds"]
         writer.writerow([*head, *costs])
         for key, summary in summaries.items():
-            name, k, sampler, estimator, _ = key
-            facts = settings["sets"][name]
+            facts = settings["sets"][key.set]
             row: list[Any] = [*key, len(summary.results)]
-            for measure, goal in zip(MEASURES, facts["goal"][str(k)], strict=True):
-                theirs = paper.get((facts["paper"], k, sampler, estimator), {}).get(measure)
+            for measure, goal in zip(MEASURES, facts["goal"].get(str(key.k), ("", "")), strict=True):
+                theirs = paper.get((facts["paper"], key.k, key.sampler, key.estimator), {}).get(measure)
                 row += [*map(rounded, summary.figure(measure)), theirs[0] if theirs else "", goal]
             writer.writerow([*row, *(rounded(summary.mean(name)) for name in costs)])
+
+
+def is_quick(results: Iterable[Result]) -> bool:
+    """Whether the settings of the reduced matrix are those of the results."""
+    return any(result["quick"] for result in results)
 
 
 def rounded(value: float | None) -> float | str:
@@ -280,26 +379,36 @@ def main() -> None:
     parser.add_argument("more", type=Path, nargs="*", help="files of results (.jsonl) to take in")
     parser.add_argument("--out", type=Path, help="the folder of the results (experiments/accuracy/results)")
     parser.add_argument(
-        "--readme", type=Path, help="the file whose table is renewed (README.md without --out)"
+        "--readme", type=Path, help="the front page whose table is renewed (README.md without --out)"
+    )
+    parser.add_argument(
+        "--experiments", type=Path, help="likewise the page with all tables (experiments/README.md)"
     )
     arguments = parser.parse_args()
     out = arguments.out or HERE / "results"
     readme = arguments.readme or (README if arguments.out is None else None)
+    experiments = arguments.experiments or (EXPERIMENTS if arguments.out is None else None)
     try:
         results = read_results(out, *arguments.more)
         if not results:
             raise InputError(f"{out} holds no results; make some with run.py --out {out}.")
         write_lines(results.values(), out / LINES)
-        settings, paper, summaries = read_settings(), read_paper(), summarise(results.values())
-        write_csv(settings, summaries, paper, out / "results.csv")
+        settings, paper, everything = (
+            read_settings(quick=is_quick(results.values())),
+            read_paper(),
+            summarise(results.values()),
+        )
+        summaries, made = of_tables(everything), grids(settings, everything, paper)
+        write_csv(settings, everything, paper, out / "results.csv")
         draw_accuracy(settings, summaries, out / "accuracy.png")
-        figures = ["accuracy.png"]
-        if draw_samplers(settings, summaries, out / "samplers.png"):
-            figures.append("samplers.png")
-        with whole_file(out / "results.md") as temporary:
-            temporary.write_text(page(settings, summaries, paper, figures), encoding="utf-8")
+        for one in made:
+            draw_grid(settings, one, out / f"{one.name}.png")
+        write_page(out / "results.md", page(settings, summaries, paper))
+        write_page(out / "ablations.md", ablations_page(settings, everything, made))
         if readme is not None:
-            write_readme(readme, readme_table(settings, summaries))
+            write_between_marks(readme, readme_table(settings, summaries))
+        if experiments is not None:
+            write_between_marks(experiments, experiments_part(settings, everything, paper, made))
     except InputError as error:
         parser.exit(2, f"{error}\n")
 

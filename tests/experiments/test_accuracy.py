@@ -17,6 +17,16 @@ from grade.errors import InputError
 
 FOLDER = Path(__file__).parents[2] / "experiments" / "accuracy"
 SAMPLERS = ("ars", "nrs", "rand-esu", "rand-fase")
+ABLATIONS = (
+    "rounds",
+    "cost",
+    "kernel",
+    "noise",
+    "orders",
+    "density",
+    "together",
+    "samplers",
+)  # in the reduced matrix
 
 
 @pytest.fixture
@@ -48,30 +58,62 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_reduced_matrix_has_every_kind_of_cell(quick: Path) -> None:
     results = read_lines(quick / "cells.jsonl")
     kinds = {(r["estimator"], r["variant"]) for r in results if r["sampler"] == "rand-esu"}
-    diffusion = {(e, v) for e in ("disco", "defog", "digress", "graphvae") for v in ("paper", "default")}
-    assert kinds == diffusion | {(e, "default") for e in ("ceiling", "frequency", "autoregressive")}
-    assert {r["sampler"] for r in results if r["estimator"] == "frequency"} == {
-        "rand-esu",
-        "nrs",
-        "rand-fase",
-    }
+    trained = {(e, "paper") for e in ("disco", "defog", "digress", "graphvae")}
+    plain = {(e, "default") for e in ("ceiling", "frequency", "autoregressive")}
+    orders = {("autoregressive", f"orders-{family}") for family in ("linear", "level", "canonical")}
+    ablated = {("autoregressive", "one-network"), ("disco", "paper-canonical")}
+    assert kinds == trained | plain | orders | ablated
+    frequency = [r for r in results if r["estimator"] == "frequency"]
+    assert {r["sampler"] for r in frequency} == {"rand-esu", "nrs", "rand-fase"}
+    assert {r["density"] for r in frequency} == {0.1, 0.3}
     for result in results:
         assert result["types"] == 2295
-        assert -1 <= result["kendall"] <= 1
-        assert -1 <= result["spearman"] <= 1
         assert result["quick"]
-    by_kind = {(r["estimator"], r["variant"]): r for r in results if r["seed"] == 0}
-    assert by_kind["disco", "paper"]["evaluations_per_pattern"] == 8 * 2
-    assert by_kind["disco", "paper"]["scored"] == 20_000 // 16, (
-        "the paper's path is scored on a part of the types"
+        assert {"commit", "device", "date", "seconds"} <= set(result)
+        for entry in result["scorings"].values():
+            assert -1 <= entry["kendall"] <= 1
+            assert -1 <= entry["spearman"] <= 1
+
+
+def scorings(folder: Path, estimator: str, variant: str) -> dict[str, dict[str, Any]]:
+    """Those of the one training with seed 0 on the Rand-ESU sample of the tables."""
+    wanted = (estimator, variant, "rand-esu", 0, 0.1)
+    names = ("estimator", "variant", "sampler", "seed", "density")
+    (result,) = [r for r in read_lines(folder / "cells.jsonl") if tuple(r[name] for name in names) == wanted]
+    found: dict[str, dict[str, Any]] = result["scorings"]
+    return found
+
+
+def test_one_training_is_scored_in_several_ways(quick: Path) -> None:
+    ways = scorings(quick, "disco", "paper")
+    assert {"paper", "paper-orbit", "default", "default-no-orbit"} < set(ways)
+    assert ways["paper"]["evaluations_per_pattern"] == 8 * 2
+    assert ways["paper"]["changed"] == {}
+    assert ways["default"]["evaluations_per_pattern"] == 4 * 2
+    assert ways["default"]["changed"] == {
+        "kernel": "bridge",
+        "shared_noise": True,
+        "orbit": True,
+        "path_steps": 4,
+    }
+    assert ways["paper"]["spearman"] != ways["paper-orbit"]["spearman"]
+    assert ways["paper"]["scored"] == 20_000 // 16, "a long path is scored on a part of the types"
+    assert ways["default"]["scored"] == 2295
+    assert ways["kernel-bridge-16"]["scored"] == 300
+    assert ways["kernel-paper-16"]["spearman"] != ways["kernel-bridge-16"]["spearman"]
+    assert ways["noise-shared"]["spearman"] != ways["noise-own"]["spearman"]
+    rounds = ways["rounds-paper"]["by_rounds"]
+    assert list(rounds) == ["1", "2", "4"]
+    assert ways["rounds-paper"]["evaluations_per_pattern"] == 8 * 4, "all of them at the cost of the most"
+    assert rounds["4"]["spearman"] == ways["rounds-paper"]["spearman"] != rounds["1"]["spearman"]
+    together = scorings(quick, "autoregressive", "one-network")
+    assert {(name, entry["k"]) for name, entry in together.items()} == {
+        (f"{name}-{k}", k) for name in ("default", "default-no-orbit") for k in (3, 4)
+    }
+    learned, counted = (
+        scorings(quick, e, "default")["default"]["spearman"] for e in ("autoregressive", "frequency")
     )
-    assert by_kind["disco", "default"]["scored"] == 2295
-    for estimator, variant, orbit in (("disco", "paper", "without"), ("disco", "default", "with")):
-        result = by_kind[estimator, variant]
-        assert result[f"spearman_{orbit}_orbit"] == pytest.approx(result["spearman"], abs=1e-6)
-    assert (
-        by_kind["autoregressive", "default"]["spearman"] > by_kind["frequency", "default"]["spearman"] + 0.2
-    )
+    assert learned > counted + 0.2
 
 
 def test_results_are_kept_cell_by_cell_and_not_made_twice(quick: Path) -> None:
@@ -82,9 +124,24 @@ def test_results_are_kept_cell_by_cell_and_not_made_twice(quick: Path) -> None:
     )
     again = start("run.py", "--quick", "--out", quick)
     assert again.returncode == 0
-    assert again.stderr.startswith(f"0 cells to run; {len(lines)} have results")
+    assert again.stderr.startswith(f"0 cells to run, 0 s of one job expected; {len(lines)} have results")
     listed = start("run.py", "--quick", "--out", quick, "--again", "--list", "--only", "estimator=ceiling")
-    assert listed.stdout.split() == [f"nas-bench-201-4-rand-esu-ceiling-default-s{seed}" for seed in (0, 1)]
+    names = [line.split()[0] for line in listed.stdout.splitlines()]
+    assert names == [f"nas-bench-201-4-rand-esu-ceiling-default-s{seed}" for seed in (0, 1)]
+    groups = start("run.py", "--quick", "--out", quick, "--again", "--list", "--group", "orders,one-network")
+    variants = [
+        line.split()[0].removeprefix("nas-bench-201-4-rand-esu-autoregressive-")
+        for line in groups.stdout.splitlines()
+    ]
+    assert sorted(variants) == [
+        "one-network-s0",
+        "orders-canonical-s0",
+        "orders-level-s0",
+        "orders-linear-s0",
+    ]
+    unknown = start("run.py", "--quick", "--out", quick, "--group", "colours")
+    assert unknown.returncode == 2
+    assert "no group 'colours'" in unknown.stderr
 
 
 def test_a_cell_that_fails_takes_no_other_with_it(quick: Path, tmp_path: Path) -> None:
@@ -108,62 +165,108 @@ def test_a_cell_that_fails_takes_no_other_with_it(quick: Path, tmp_path: Path) -
     assert done.returncode == 1
     assert "1 cells failed: nas-bench-201-4-rand-esu-frequency-default-s0" in done.stderr
     assert "weights.npy" in done.stderr
-    others = {(r["sampler"], r["seed"]) for r in read_lines(tmp_path / "out" / "cells.jsonl")}
-    assert others == {("rand-esu", 1), ("nrs", 0), ("rand-fase", 0)}
+    others = {(r["sampler"], r["seed"], r["density"]) for r in read_lines(tmp_path / "out" / "cells.jsonl")}
+    densest = {("rand-esu", seed, 0.3) for seed in (0, 1)}
+    assert others == {("rand-esu", 1, 0.1), ("nrs", 0, 0.1), ("rand-fase", 0, 0.1)} | densest
 
 
 def test_tables_and_figures(quick: Path, tmp_path: Path) -> None:
-    readme = tmp_path / "README.md"
-    readme.write_text("before\n<!-- accuracy:begin -->\nold\n<!-- accuracy:end -->\nafter\n")
-    done = start("tables.py", "--out", quick, "--readme", readme)
+    marks = "before\n<!-- accuracy:begin -->\nold\n<!-- accuracy:end -->\nafter\n"
+    readme, experiments = tmp_path / "README.md", tmp_path / "experiments.md"
+    for page in (readme, experiments):
+        page.write_text(marks)
+    done = start("tables.py", "--out", quick, "--readme", readme, "--experiments", experiments)
     assert done.returncode == 0, done.stderr
     results = read_lines(quick / "cells.jsonl")
 
     def of(estimator: str, measure: str) -> list[float]:
-        chosen = (estimator, "default", "rand-esu")
-        return [r[measure] for r in results if (r["estimator"], r["variant"], r["sampler"]) == chosen]
+        chosen = (estimator, "default", "rand-esu", 0.1)
+        names = ("estimator", "variant", "sampler", "density")
+        return [
+            r["scorings"]["default"][measure] for r in results if tuple(r[name] for name in names) == chosen
+        ]
 
     with (quick / "results.csv").open(newline="") as file:
-        rows = {(r["estimator"], r["variant"], r["sampler"]): r for r in csv.DictReader(file)}
-    row, values = rows["autoregressive", "default", "rand-esu"], of("autoregressive", "spearman")
+        names = ("estimator", "variant", "scoring", "sampler", "density")
+        rows = {tuple(r[name] for name in names): r for r in csv.DictReader(file)}
+    row = rows["autoregressive", "default", "default", "rand-esu", "0.1"]
+    values = of("autoregressive", "spearman")
     assert row["seeds"] == "2"
     assert float(row["spearman"]) == pytest.approx(np.mean(values), abs=1e-4)
     assert float(row["spearman_deviation"]) == pytest.approx(np.std(values, ddof=1), abs=1e-4)
     assert (row["spearman_goal"], row["kendall_goal"], row["spearman_paper"]) == ("0.92", "0.8", "")
-    assert rows["disco", "paper", "rand-esu"]["spearman_paper"] == "0.79"
+    assert rows["disco", "paper", "paper", "rand-esu", "0.1"]["spearman_paper"] == "0.79"
 
     page = (quick / "results.md").read_text()
     assert "reduced matrix" in page
-    assert "| DisCo-E, as in the paper | Rand-ESU |" in page
+    for way in ("paper", "default"):
+        figure = scorings(quick, "disco", "paper")[way]["spearman"]
+        words = {"paper": "as in the paper", "default": "as we recommend"}[way]
+        assert f"| DisCo-E, {words} | Rand-ESU | {figure:.3f} (0.790 ± 0.030) |" in page
     text = readme.read_text()
     assert text.startswith("before\n<!-- accuracy:begin -->\n| set | k |")
     assert text.endswith("|\n<!-- accuracy:end -->\nafter\n")
     ours = f"{np.mean(of('autoregressive', 'spearman')):.3f} / {np.mean(of('autoregressive', 'kendall')):.3f}"
     assert "| NAS-Bench-201 | 4 | 0.859 / 0.717 |" in text
     assert f"| {ours} |" in text
-    for name in ("accuracy", "samplers"):
+    for name in ("accuracy", *ABLATIONS):
         assert (quick / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (quick / f"{name}.svg").read_text()
 
-    before = (quick / "results.md").read_bytes(), (quick / "accuracy.svg").read_bytes()
-    assert start("tables.py", "--out", quick).returncode == 0
-    assert before == ((quick / "results.md").read_bytes(), (quick / "accuracy.svg").read_bytes())
+    before = {path: path.read_bytes() for path in (*quick.glob("*.md"), *quick.glob("*.svg"), experiments)}
+    again = start("tables.py", "--out", quick, "--experiments", experiments)
+    assert again.returncode == 0
+    assert before == {path: path.read_bytes() for path in before}
     readme.write_text("no marks")
     refused = start("tables.py", "--out", quick, "--readme", readme)
     assert refused.returncode == 2
     assert "accuracy:begin" in refused.stderr
 
 
-def test_the_front_page_shows_the_committed_results(tmp_path: Path) -> None:
-    readme = FOLDER.parents[1] / "README.md"
-    copy = tmp_path / "README.md"
-    copy.write_text(readme.read_text())
-    lines = (FOLDER / "results" / "cells.jsonl").read_text()
-    (tmp_path / "cells.jsonl").write_text(lines)
-    done = start("tables.py", "--out", tmp_path, "--readme", copy)
+def test_tables_of_the_ablations(quick: Path, tmp_path: Path) -> None:
+    experiments = tmp_path / "README.md"
+    experiments.write_text("<!-- accuracy:begin -->\n<!-- accuracy:end -->\n")
+    done = start("tables.py", "--out", quick, "--experiments", experiments)
     assert done.returncode == 0, done.stderr
-    assert copy.read_text() == readme.read_text()
-    assert (tmp_path / "results.md").read_text() == (FOLDER / "results" / "results.md").read_text()
+    ways, page = scorings(quick, "disco", "paper"), (quick / "ablations.md").read_text()
+
+    def row(method: str, *values: float) -> str:
+        return f"| NAS-Bench-201 | 4 | {method} | " + " | ".join(f"{v:.3f}" for v in values) + " | 1 |"
+
+    rounds = [ways["rounds-paper"]["by_rounds"][number]["spearman"] for number in ("1", "2", "4")]
+    assert row("DisCo-E, the paper's kernel, 100 steps", *rounds) in page
+    kernels = [ways[f"kernel-{name}-16"]["spearman"] for name in ("paper", "bridge")]
+    assert row("DisCo-E, 16 evaluations", *kernels) in page
+    families = [
+        scorings(quick, "autoregressive", f"orders-{family}")["default-no-orbit"]["spearman"]
+        for family in ("linear", "level", "canonical")
+    ]
+    assert row("autoregressive, not corrected", *families) in page
+    # One of the two has a second seed, which is left out: choices are compared on the same seeds.
+    networks = [
+        scorings(quick, "autoregressive", "default")["default"]["spearman"],
+        scorings(quick, "autoregressive", "one-network")["default-4"]["spearman"],
+    ]
+    assert row("autoregressive", *networks) in page
+    text = experiments.read_text()
+    for name in ABLATIONS:
+        assert f"]({name}.png)" in page
+        assert f"](accuracy/results/{name}.png)" in text
+    assert row("DisCo-E, 16 evaluations", *kernels) in text
+
+
+def test_the_pages_show_the_committed_results(tmp_path: Path) -> None:
+    pages = {"--readme": FOLDER.parents[1] / "README.md", "--experiments": FOLDER.parent / "README.md"}
+    copies = {option: tmp_path / f"copy{option}.md" for option in pages}
+    for option, page in pages.items():
+        copies[option].write_text(page.read_text())
+    (tmp_path / "cells.jsonl").write_text((FOLDER / "results" / "cells.jsonl").read_text())
+    done = start("tables.py", "--out", tmp_path, *(word for pair in copies.items() for word in pair))
+    assert done.returncode == 0, done.stderr
+    for option, page in pages.items():
+        assert copies[option].read_text() == page.read_text()
+    for name in ("results.md", "ablations.md", "results.csv"):
+        assert (tmp_path / name).read_text() == (FOLDER / "results" / name).read_text()
 
 
 def test_the_papers_tables_are_complete(module: Any) -> None:
@@ -202,20 +305,22 @@ def test_the_papers_tables_are_complete(module: Any) -> None:
 def test_the_full_matrix(module: Any) -> None:
     cells = module("cells")
     settings = cells.read_settings()
-    matrix = cells.matrix(settings)
-    assert len(set(matrix)) == len(matrix)
+    tables = [group["name"] for group in settings["groups"] if not group["ablation"]]
+    matrix = cells.matrix(settings, tables)
+    four = {"paper", "paper-orbit", "default", "default-no-orbit"}
     for name, k, seed in ((n, k, s) for n in settings["sets"] for k in (4, 5) for s in (0, 1, 2)):
         samplers = ("rand-esu",) if name == "zoo" else SAMPLERS
         for sampler in samplers:
             expected = {("frequency", "default"), ("autoregressive", "default")} | {
-                (e, v) for e in ("graphvae", "digress", "defog", "disco") for v in ("paper", "default")
+                (e, "paper") for e in ("graphvae", "digress", "defog", "disco")
             }
             found = {
-                (c.estimator, c.variant)
-                for c in matrix
+                (c.estimator, c.variant): set(scorings)
+                for c, scorings in matrix.items()
                 if (c.set, c.k, c.seed, c.sampler) == (name, k, seed, sampler) and c.estimator != "ceiling"
             }
-            assert found == expected, (name, k, seed, sampler)
+            assert set(found) == expected, (name, k, seed, sampler)
+            assert all(four <= found[kind] for kind in found if kind[1] == "paper")
     assert {cell.sampler for cell in matrix if cell.set == "zoo"} == {"rand-esu"}, "ARS refuses zoo"
     learned = [cell for cell in matrix if cell.estimator not in cells.PLAIN]
     assert {(c.estimator, c.variant, c.sampler) for c in learned[:30]} == {
@@ -223,8 +328,82 @@ def test_the_full_matrix(module: Any) -> None:
     }
 
 
+def test_ablations_share_the_trainings_of_the_tables(module: Any) -> None:
+    cells = module("cells")
+    settings = cells.read_settings()
+    cell = cells.Cell("nas-bench-201", 5, "rand-esu", "disco", "paper", 0)
+    of_tables, of_ablation = cells.matrix(settings, ["disco"]), cells.matrix(settings, ["scoring"])
+    assert of_tables[cell] == of_ablation[cell]
+    assert {"paper", "default", "rounds-paper", "cost-400x1"} <= set(of_tables[cell])
+    assert not cells.is_done(["paper", "default"], {"scorings": {"paper-orbit": {"k": 5}, "default": {}}})
+    assert cells.is_done(["paper", "default"], {"scorings": {"paper": {"k": 5}, "default-5": {"k": 5}}})
+    settings["variants"]["tempered"] = {"base": "default", "masking": 0.5}
+    assert cells.changes(settings, "variants", "tempered")["preset"] == "default"
+    trained = module("fitting").training_settings(
+        cells.Cell("zoo", 4, "rand-esu", "autoregressive", "tempered", 3), settings, 5_000, 1
+    )
+    assert (trained.masking, trained.seed) == (0.5, 3)
+    settings["variants"]["tempered"]["colour"] = "red"
+    with pytest.raises(InputError, match="variant tempered of the settings changes 'colour'"):
+        module("fitting").training_settings(
+            cells.Cell("zoo", 4, "rand-esu", "autoregressive", "tempered", 3), settings, 5_000, 1
+        )
+    with pytest.raises(InputError, match="no 'missing' in"):
+        cells.changes(settings, "variants", "missing")
+
+
+def test_long_cells_start_first_and_small_ones_go_to_the_cores(module: Any) -> None:
+    cells, cost, run = module("cells"), module("cost"), module("run")
+    settings = cells.read_settings()
+
+    def expected(estimator: str, k: int, occurrences: int, scorings: list[str]) -> float:
+        variant = "default" if estimator == "autoregressive" else "paper"
+        cell = cells.Cell("nlp", k, "rand-esu", estimator, variant, 0)
+        seconds: float = cost.expected_seconds(cell, scorings, occurrences, 30_000, settings)
+        return seconds
+
+    long = expected("disco", 5, 30_000, ["paper"])
+    assert long == pytest.approx(2 * expected("disco", 5, 15_000, ["paper"]), rel=0.1)
+    assert long > expected("disco", 4, 30_000, ["paper"])
+    assert expected("disco", 5, 300, ["paper", "paper-orbit"]) == expected("disco", 5, 300, ["paper"])
+    assert expected("disco", 5, 300, ["paper", "default"]) > expected("disco", 5, 300, ["paper"])
+    small = cells.Cell("nlp", 4, "rand-esu", "autoregressive", "default", 0)
+    assert cost.suits_cpu(small, 300, settings)
+    assert not cost.suits_cpu(small, 3_000, settings)
+
+    def task(name: str, seconds: float, cpu: bool) -> Any:
+        return run.Task(cells.Cell(name, 4, "nrs", "disco", "paper", 0), [], seconds, cpu)
+
+    tasks = [task("a", 9, False), task("b", 5, True), task("c", 2, False), task("d", 1, True)]
+    queue = run.Queue(list(tasks), for_cpu=True)
+    assert queue.take(False, 100.0) == tasks[1]
+    assert queue.take(True, 100.0) == tasks[0]
+    queue.note(tasks[0], True, 90.0)  # ten times as long as expected
+    assert queue.take(True, 15.0) == tasks[3], "the other takes 20 seconds and would not end in time"
+    assert queue.take(True, 25.0) == tasks[2]
+    assert queue.take(False, 100.0) is None
+
+
+def test_scores_after_some_of_the_rounds(module: Any) -> None:
+    """Blocks of rounds are averaged by their numbers, whatever the model."""
+    fitting = module("fitting")
+    from grade.settings import EstimatorSettings
+
+    class Model:
+        settings = EstimatorSettings()
+        evaluations = 0
+
+        def log_probability(self, patterns: list[int]) -> np.ndarray:
+            self.evaluations = len(patterns) * self.settings.rounds
+            return np.full(len(patterns), float(self.settings.rounds))
+
+    scores, evaluations = fitting.scores_by_rounds(Model(), EstimatorSettings(), [0, 1], [1, 3, 10])
+    assert [scores[number][0] for number in (1, 3, 10)] == [1, (1 + 2 * 2) / 3, (1 + 2 * 2 + 7 * 7) / 10]
+    assert evaluations == 2 * 10
+
+
 def test_ceilings(module: Any) -> None:
-    ceiling = module("run").ceiling
+    ceiling = module("fitting").ceiling
     distinct = ceiling(np.array([1, 100, 10_000, 1_000_000], np.uint64), 1_000, 0)
     assert (distinct["ties_spearman"], distinct["ties_kendall"]) == (1, 1)
     assert distinct["spearman"] > 0.9
@@ -238,12 +417,13 @@ def test_ceilings(module: Any) -> None:
 def test_a_result_of_a_later_place_counts(module: Any, tmp_path: Path) -> None:
     cells = module("cells")
     facts = {"set": "zoo", "k": 4, "sampler": "nrs", "estimator": "disco", "variant": "paper", "seed": 1}
-    cells.write_result({**facts, "spearman": 0.1}, tmp_path)
-    cells.write_lines([{**facts, "spearman": 0.2}], tmp_path / "more.jsonl")
+    facts["density"] = 0.1
+    cells.write_result({**facts, "scorings": {"paper": {"spearman": 0.1}}}, tmp_path)
+    cells.write_lines([{**facts, "scorings": {"paper": {"spearman": 0.2}}}], tmp_path / "more.jsonl")
     (result,) = cells.read_results(tmp_path, tmp_path / "more.jsonl").values()
-    assert result["spearman"] == 0.2
+    assert result["scorings"]["paper"]["spearman"] == 0.2
     (tmp_path / "more.jsonl").write_text('{"set": "zoo"')
     with pytest.raises(InputError, match=r"more\.jsonl is damaged"):
         cells.read_results(tmp_path / "more.jsonl")
     with pytest.raises(InputError, match="colour"):
-        list(cells.select([], ["colour=red"]))
+        cells.select({}, ["colour=red"])

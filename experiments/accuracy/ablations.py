@@ -1,0 +1,242 @@
+"""The ablations as grids: a row for each set, size and method, a column for each choice. Tables and figures are made of
+the same grids.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+from cells import DENSITY, Settings
+from summary import SAMPLERS, SCORINGS, TITLES, Figure, Key, Paper, Summaries, Summary, pairs
+
+ORDERS = ("linear", "level", "canonical", "all")
+SHOWN = ("paper", "default", "one-network")  # variants that have a grid of their own, besides those of orders
+Place = tuple[str, int]  # set and size
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One ablation."""
+
+    name: str  # of its figure's file
+    title: str
+    text: str
+    axis: str  # what the columns are
+    columns: list[str]
+    rows: dict[tuple[Place, str], dict[str, Figure]]  # place and method -> column -> Spearman's rho
+    number: dict[tuple[Place, str], int]  # seeds, of each row
+    beside: dict[tuple[Place, str], dict[str, Figure]] = field(
+        default_factory=dict
+    )  # the paper's figures, likewise
+
+
+Cells = Iterable[tuple[str, str, Key]]  # method, column, and which entry
+
+
+def grid(
+    name: str,
+    title: str,
+    text: str,
+    axis: str,
+    settings: Settings,
+    summaries: Summaries,
+    cells: Callable[[Place], Cells],
+) -> Grid | None:
+    """The grid of what has results; None where less than two choices have.
+
+    A row is the mean over the seeds that all its choices have.
+    """
+    columns: dict[str, None] = {}
+    found: dict[tuple[Place, str], dict[str, Summary]] = {}
+    for place in pairs(settings, summaries):
+        for method, column, key in cells(place):
+            if key in summaries:
+                columns[column] = None
+                found.setdefault((place, method), {})[column] = summaries[key]
+    rows, seeds = {}, {}
+    for row, choices in found.items():
+        if len(choices) > 1:
+            common = set.intersection(*({r["seed"] for r in choice.results} for choice in choices.values()))
+            seeds[row] = len(common)
+            rows[row] = {
+                column: Summary([r for r in choice.results if r["seed"] in common]).figure("spearman")
+                for column, choice in choices.items()
+                if common
+            }
+    return Grid(name, title, text, axis, list(columns), rows, seeds) if rows else None
+
+
+def with_paper(one: Grid, settings: Settings, paper: Paper) -> Grid:
+    """The grid of the sampling methods with the paper's figures, which are of its own way to score."""
+    estimators, samplers = ({title: name for name, title in t.items()} for t in (TITLES, SAMPLERS))
+    beside: dict[tuple[Place, str], dict[str, Figure]] = {}
+    for (name, k), method in one.rows:
+        for column in one.columns:
+            key = (
+                settings["sets"][name]["paper"],
+                k,
+                samplers[column],
+                estimators[method.partition(", ")[0]],
+            )
+            if key in paper:
+                beside.setdefault(((name, k), method), {})[column] = paper[key]["spearman"]
+    return replace(one, beside=beside)
+
+
+def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
+    """All ablations that have results."""
+
+    def rounds(place: Place) -> Cells:
+        for scoring, method in (
+            ("rounds-paper", "the paper's kernel, 100 steps"),
+            ("rounds-bridge", "bridge, 20 steps"),
+        ):
+            known = {key.scoring for key in summaries if key.scoring.startswith(f"{scoring}/")}
+            for name in sorted(known, key=lambda name: int(name.rpartition("/")[2])):
+                key = Key(*place, "rand-esu", "disco", "paper", name)
+                yield f"DisCo-E, {method}", name.rpartition("/")[2], key
+
+    def densities(place: Place) -> Cells:
+        for density in sorted({key.density for key in summaries}):
+            for variant, scoring, estimator in (
+                ("default", "default", "frequency"),
+                ("default", "default", "autoregressive"),
+                ("paper", "default", "disco"),
+            ):
+                key = Key(*place, "rand-esu", estimator, variant, scoring, density)
+                # A row with no more than the tables' density is no ablation; grid() leaves it out.
+                yield TITLES[estimator], f"{density:g}", key
+
+    def samplers(place: Place) -> Cells:
+        for sampler, title in SAMPLERS.items():
+            for estimator, method in TITLES.items():
+                variant = "default" if estimator in ("frequency", "autoregressive") else "paper"
+                for scoring in ("default",) if variant == "default" else ("paper", "default"):
+                    suffix = "" if variant == "default" else f", {SCORINGS[scoring]}"
+                    yield method + suffix, title, Key(*place, sampler, estimator, variant, scoring)
+
+    def by_scoring(prefix: str, method: Callable[[str], tuple[str, str]]) -> Callable[[Place], Cells]:
+        names = [name for name in settings["scorings"] if name.startswith(prefix)]
+
+        def cells(place: Place) -> Cells:
+            for name in names:
+                yield *method(name), Key(*place, "rand-esu", "disco", "paper", name)
+
+        return cells
+
+    def kernels(name: str) -> tuple[str, str]:
+        _, kernel, evaluations = name.split("-")
+        return f"DisCo-E, {int(evaluations):,} evaluations", {"paper": "the paper's", "bridge": "bridge"}[
+            kernel
+        ]
+
+    def orders(place: Place) -> Cells:
+        for family in ORDERS:
+            for estimator, variant, scorings in (
+                ("autoregressive", f"orders-{family}", ("default", "default-no-orbit")),
+                ("disco", "paper" if family == "level" else f"paper-{family}", ("paper-orbit", "paper")),
+            ):
+                for scoring, words in zip(scorings, ("corrected", "not corrected"), strict=True):
+                    yield (
+                        f"{TITLES[estimator]}, {words}",
+                        family,
+                        Key(*place, "rand-esu", estimator, variant, scoring),
+                    )
+
+    def together(place: Place) -> Cells:
+        for variant, column in (("default", "one for each size"), ("one-network", "one for sizes 4 and 5")):
+            yield "autoregressive", column, Key(*place, "rand-esu", "autoregressive", variant, "default")
+
+    def variants(place: Place) -> Cells:
+        shown = {*SHOWN, *(f"{kind}-{family}" for kind in ("orders", "paper") for family in ORDERS)}
+        others = {k.variant: None for k in summaries if k.variant not in shown and k.density == DENSITY}
+        for variant in ["default", *others] if others else []:
+            yield "autoregressive", variant, Key(*place, "rand-esu", "autoregressive", variant, "default")
+        for variant in ["paper", *others] if others else []:
+            yield "DisCo-E", variant, Key(*place, "rand-esu", "disco", variant, "default")
+
+    made = [
+        grid(
+            "rounds",
+            "Rounds",
+            "Scores after so many rounds: the paper's path without orbit correction, and the bridge as we recommend.",
+            "rounds",
+            settings,
+            summaries,
+            rounds,
+        ),
+        grid(
+            "cost",
+            "Steps x rounds at equal cost",
+            "400 network evaluations per pattern, split between the steps of a path and the number of paths.",
+            "steps x rounds",
+            settings,
+            summaries,
+            by_scoring("cost-", lambda name: ("DisCo-E, bridge", name.removeprefix("cost-"))),
+        ),
+        grid(
+            "kernel",
+            "Kernel",
+            "The paper's reverse transition against the exact bridge: 20 rounds, orbit-corrected.",
+            "kernel",
+            settings,
+            summaries,
+            by_scoring("kernel-", kernels),
+        ),
+        grid(
+            "noise",
+            "Noise",
+            "The same noise for all patterns against noise of their own.",
+            "noise",
+            settings,
+            summaries,
+            by_scoring("noise-", lambda name: ("DisCo-E", name.removeprefix("noise-"))),
+        ),
+        grid(
+            "orders",
+            "Order family",
+            "The orders of a pattern's nodes that are trained on, with and without the correction from a matrix to its"
+            " class. Canonical order is a single order, so there is nothing to correct.",
+            "orders",
+            settings,
+            summaries,
+            orders,
+        ),
+        grid(
+            "density",
+            "Density",
+            "Share of the types that the sample shows.",
+            "density",
+            settings,
+            summaries,
+            densities,
+        ),
+        grid(
+            "together",
+            "One network for all sizes",
+            "One training on the samples of both sizes against one for each.",
+            "networks",
+            settings,
+            summaries,
+            together,
+        ),
+        grid(
+            "samplers",
+            "Sampling method",
+            "Every estimator, trained on the samples of every method; the paper's figure in brackets.",
+            "sampler",
+            settings,
+            summaries,
+            samplers,
+        ),
+        grid(
+            "variants",
+            "Other variants",
+            "Other settings of the training.",
+            "variant",
+            settings,
+            summaries,
+            variants,
+        ),
+    ]
+    found = [one for one in made if one is not None]
+    return [with_paper(one, settings, paper) if one.name == "samplers" else one for one in found]

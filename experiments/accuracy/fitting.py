@@ -1,0 +1,228 @@
+"""One cell of the accuracy experiment: fit once, score in every way that is wanted, compare with the census."""
+
+import time
+from dataclasses import asdict, fields, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cells import Cell, Result, Settings, census_path, changes, sample_path, sizes_of
+from numpy.typing import NDArray
+
+from grade.errors import InputError
+from grade.graphs import PatternTable
+from grade.graphs.sample import load_sample
+from grade.sampling.census import Census
+from grade.settings import EstimatorSettings
+
+NOT_SETTINGS = (
+    "preset",
+    "scorings",
+    "together",
+    "types",
+)  # keys of variants and scorings that an estimator has not
+Scores = NDArray[np.float64]
+
+
+def run_cell(cell: Cell, scorings: list[str], inputs: Path, settings: Settings, jobs: int) -> Result:
+    """Fit, score, compare."""
+    sizes = sizes_of(settings, cell)
+    censuses = [read_census(census_path(inputs, cell, k)) for k in sizes]
+    samples = [load_sample(sample_path(inputs, cell, k)) for k in sizes]
+    facts = {
+        **asdict(cell),
+        "types": censuses[-1].types,
+        "instances": censuses[-1].instances,
+        "occurrences": len(samples[-1]),
+        "sampled_types": len(samples[-1].patterns),
+    }
+    if cell.estimator == "ceiling":
+        return facts | {"scorings": {"default": ceiling(censuses[-1].counts, len(samples[-1]), cell.seed)}}
+
+    import torch
+
+    from grade.estimators import fit
+
+    chosen = training_settings(cell, settings, sum(map(len, samples)), jobs)
+    begin = time.perf_counter()
+    model = fit(samples if len(samples) > 1 else samples[0], chosen)
+    facts |= {
+        "fit_seconds": round(time.perf_counter() - begin, 3),
+        "steps": model.fitted.get("steps"),
+        "parameters": model.fitted.get("parameters"),
+        "settings": asdict(chosen),
+        "torch": torch.__version__,
+    }
+    results: dict[str, Result] = {}
+    for k, census in zip(sizes, censuses, strict=True):
+        known: dict[Any, Any] = {}
+        for name in scorings:
+            measured = scored(model, chosen, name, census, cell, settings, known)
+            results[name if len(sizes) == 1 else f"{name}-{k}"] = {"k": k, **measured}
+    return facts | {"scorings": results}
+
+
+@lru_cache(maxsize=16)
+def read_census(path: Path) -> Census:
+    return Census.load(path)
+
+
+def training_settings(cell: Cell, settings: Settings, occurrences: int, jobs: int) -> EstimatorSettings:
+    from grade.estimators import preset
+
+    if cell.estimator == "frequency":
+        return preset("frequency", seed=cell.seed)
+    variant = changes(settings, "variants", cell.variant)
+    share = 0.4 / jobs  # of the free memory: the others want to score, too
+    own = {"seed": cell.seed, "memory": share, **estimator_changes(variant, f"variant {cell.variant}")}
+    return preset(cell.estimator, variant["preset"], occurrences, **own)
+
+
+def estimator_changes(table: dict[str, Any], place: str) -> dict[str, Any]:
+    """What a variant or scoring changes in an estimator's settings."""
+    own = {name: value for name, value in table.items() if name not in NOT_SETTINGS}
+    known = {field.name for field in fields(EstimatorSettings)}
+    for name in own:
+        if name not in known:
+            raise InputError(f"The {place} of the settings changes {name!r}, which estimators do not have.")
+    return own
+
+
+# Scoring.
+
+
+def scored(
+    model: Any,
+    trained: EstimatorSettings,
+    name: str,
+    census: Census,
+    cell: Cell,
+    settings: Settings,
+    known: dict[Any, Any],
+) -> Result:
+    """One scoring of a fitted model. ``known`` keeps scores that serve others: those of a matrix, say, from which
+    those of its class follow.
+    """
+    table = changes(settings, "scorings", name)
+    own = estimator_changes(table, f"scoring {name}") if cell.estimator != "frequency" else {}
+    blocks = own["rounds"] if isinstance(own.get("rounds"), list) else None
+    chosen = replace(trained, **own | ({"rounds": max(blocks)} if blocks else {}))
+    rows = types_to_score(census.types, chosen, cell, settings, table.get("types"))
+    patterns, counts = census.patterns.take(rows), census.counts[rows]
+    begin = time.perf_counter()
+    if blocks:
+        by_rounds, evaluations = scores_by_rounds(model, chosen, patterns, blocks)
+        scores = by_rounds[max(blocks)]
+    else:
+        by_rounds = {}
+        scores, evaluations = class_scores(model, chosen, patterns, known)
+    seconds = time.perf_counter() - begin
+    model.settings = trained
+    changed = {key: value for key, value in asdict(chosen).items() if value != getattr(trained, key)}
+    return {
+        **compare(scores, counts),
+        "scored": len(patterns),
+        "evaluations_per_pattern": evaluations / len(patterns),
+        "score_seconds": round(seconds, 3),
+        "changed": changed,
+        **(
+            {"by_rounds": {str(r): compare(values, counts) for r, values in by_rounds.items()}}
+            if blocks
+            else {}
+        ),
+    }
+
+
+def compare(scores: Scores, counts: NDArray[np.uint64]) -> Result:
+    from grade.evaluation.ranking import kendall, spearman
+
+    return {"spearman": spearman(scores, counts), "kendall": kendall(scores, counts)}
+
+
+def evaluations_per_pattern(chosen: EstimatorSettings) -> int:
+    """Network evaluations, before it is known how many orders the patterns have."""
+    per_network = {"frequency": 0, "autoregressive": chosen.order_draws, "graphvae": chosen.rounds}
+    number: int = chosen.members * per_network.get(chosen.estimator, chosen.rounds * chosen.path_steps)
+    return number
+
+
+def number_to_score(types: int, per_pattern: int, settings: Settings, most: int | None) -> int:
+    """How many of so many types are scored: all where that is cheap, else what the evaluations allow."""
+    number = types if most is None else min(types, most)
+    if per_pattern <= settings["cheap"]:
+        return number
+    return min(number, int(max(settings["fewest"], settings["evaluations"] // per_pattern)))
+
+
+def types_to_score(
+    types: int, chosen: EstimatorSettings, cell: Cell, settings: Settings, most: int | None
+) -> NDArray[np.int64]:
+    """Rows of the census, ascending: the first ones of an order that depends on the seed alone, so that scorings of
+    the same number of types score the same ones.
+    """
+    number = number_to_score(types, evaluations_per_pattern(chosen), settings, most)
+    return np.sort(np.random.default_rng([cell.seed, 3]).permutation(types)[:number])
+
+
+def class_scores(
+    model: Any, chosen: EstimatorSettings, patterns: PatternTable, known: dict[Any, Any]
+) -> tuple[Scores, int]:
+    """Scores under the settings, and the network evaluations that they took or would have taken.
+
+    All level orders of a pattern are equally likely, so there its orbit correction is a number that is known, and
+    scores with and without it follow from each other.
+    """
+    key = (replace(chosen, orbit=True), len(patterns))
+    correction: Scores | float = 0.0
+    if chosen.orders == "level":
+        correction = np.log(patterns.level_orders / patterns.automorphisms)
+        if key in known:
+            plain, evaluations = known[key]
+            return plain + correction * chosen.orbit, evaluations
+    model.settings = chosen
+    scores: Scores = model.log_probability(patterns)
+    if chosen.orders == "level":
+        known[key] = (scores - correction * chosen.orbit, model.evaluations)
+    return scores, model.evaluations
+
+
+def scores_by_rounds(
+    model: Any, chosen: EstimatorSettings, patterns: PatternTable, rounds: list[int]
+) -> tuple[dict[int, Scores], int]:
+    """Scores after each of so many rounds (ascending), at the cost of the most: blocks of rounds, each with noise of
+    its own seed, whose means are averaged.
+    """
+    total, done, evaluations = np.zeros(len(patterns)), 0, 0
+    result = {}
+    for number in rounds:
+        model.settings = replace(chosen, rounds=number - done, seed=chosen.seed + 1_000 * number)
+        total += (number - done) * model.log_probability(patterns)
+        done, evaluations = number, evaluations + model.evaluations
+        result[number] = total / done
+    return result, evaluations
+
+
+# What is possible at all.
+
+
+def ceiling(counts: NDArray[np.uint64], occurrences: int, seed: int) -> Result:
+    """How well ranks are determined at all: rank correlations of the census's counts with
+
+    ties       themselves, equal counts in random order: what perfect scores without ties would reach
+    instances  a multinomial draw from their own distribution of as many instances as the set has: how much of the
+               ranking one set of this size determines (the figure that is called the ceiling)
+    sample     such a draw of the sample's size: what counting in a uniform sample reaches
+    """
+    generator = np.random.default_rng([seed, 2])
+    shares = counts / counts.sum()
+    shuffled = np.lexsort((generator.random(len(counts)), counts)).argsort()
+    others = {
+        "": generator.multinomial(int(counts.sum()), shares),
+        "ties_": shuffled,
+        "sample_": generator.multinomial(occurrences, shares),
+    }
+    result: Result = {"scored": len(counts)}
+    for name, other in others.items():
+        result |= {f"{name}{key}": value for key, value in compare(other.astype(np.float64), counts).items()}
+    return result
