@@ -95,13 +95,21 @@ def connected_parts(patterns: PatternTable, kept: PatternTable) -> NDArray[np.in
     order = np.argsort(kept.keys)
     keys = kept.keys[order]
     for node in range(size):
-        rest = np.delete(np.arange(size), node)
-        edges = patterns.edges[:, rest[:, None], rest]
-        whole = np.flatnonzero(are_connected(edges))
-        part = PatternTable.canonical(patterns.node_types[whole][:, rest], edges[whole])
+        whole, part = without(patterns, node)
         place = np.minimum(np.searchsorted(keys, part.keys), len(keys) - 1)
         result[whole, node] = np.where(keys[place] == part.keys, order[place], -1)
     return result
+
+
+def without(patterns: PatternTable, node: int) -> tuple[NDArray[np.int64], PatternTable]:
+    """(rows of the patterns that stay connected when this node is taken away, what is left of them)."""
+    rest = np.delete(np.arange(patterns.size), node)
+    edges = patterns.edges[:, rest[:, None], rest]
+    whole = np.flatnonzero(are_connected(edges))
+    types = patterns.node_types[whole][:, rest]
+    return whole, PatternTable.canonical(
+        types, edges[whole], patterns.node_vocabulary, patterns.edge_vocabulary
+    )
 
 
 def are_connected(edges: NDArray[np.uint8]) -> NDArray[np.bool_]:
