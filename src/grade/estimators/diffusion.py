@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +9,7 @@ from torch.nn import functional
 
 from grade.errors import InputError
 from grade.estimators.backbone import GraphTransformer
+from grade.estimators.compiling import compiled
 from grade.estimators.encoding import Graphs
 from grade.estimators.likelihood import Process, mean_over_rounds, path_log_likelihood
 from grade.estimators.network import Candidates, NetworkEstimator, TrainingData, rows_that_fit
@@ -108,12 +108,10 @@ class Diffusion(NetworkEstimator):
         self, network: nn.Module, candidates: Candidates, settings: EstimatorSettings
     ) -> Tensor:
         upper = self.space.upper(settings.orders)
-        forward: Any = network
-        if settings.compile and self.device.type == "cuda":
-            forward = torch.compile(network)
+        forward = compiled(network) if settings.compile and self.device.type == "cuda" else network
+        self.evaluations += len(candidates) * settings.rounds * settings.path_steps
 
         def denoise(graphs: Graphs, t: float) -> tuple[Tensor, Tensor]:
-            self.evaluations += len(graphs)
             times = torch.full((len(graphs),), t, device=graphs.nodes.device)
             with torch.autocast(graphs.nodes.device.type, torch.bfloat16, enabled=settings.bfloat16):
                 node_logits, edge_logits, _ = forward(graphs.nodes, graphs.edges, graphs.sizes, times)

@@ -13,6 +13,11 @@ is loose, and it rises as steps grow.
 The noise comes from counters (`grade.estimators.counters`), so the estimate of a pattern is a function of
 the model, the pattern and the seed, whatever batch the pattern is in. With shared noise all candidates see
 the same jump times and values in each round, which cancels in the comparison of their scores.
+
+What decides most about a path is when each component is first lost. That time comes from one number per
+component, and with stratified noise the numbers of the R rounds lie one in each R-th of [0, 1): a component
+that is lost early in one round is lost late in another. Each round by itself still follows the forward
+process, so the mean over rounds stays unbiased (`experiments/estimator_speed/noise.py` measures the gain).
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +37,9 @@ Denoiser = Callable[[Graphs, float], tuple[Tensor, Tensor]]
 """(noisy graphs, time) -> posteriors of the clean node types [n, K, a] and edge types [n, K, K, b]."""
 
 Uniforms = Callable[[int, int], Tensor]
-"""(step, count) -> [n, count] numbers in [0, 1)."""
+"""(step, count) -> [n, count] numbers in [0, 1); the steps below 0 are for what a path needs once."""
+
+ORDER, FIRST_JUMP = -1, -2
 
 
 class Process(Protocol):
@@ -66,10 +73,12 @@ def path_log_likelihood(
     places = graphs.capacity
     total = torch.zeros(len(graphs), dtype=torch.float64, device=graphs.nodes.device)
     nodes, edges = graphs.nodes, graphs.edges
+    first = uniforms(FIRST_JUMP, places + places**2)
+    first_nodes, first_edges = first[:, :places], first[:, places:].view_as(edges)
     for step, (s, t) in enumerate(pairwise(process.times(steps))):
         u = uniforms(step, places + places**2)
-        new_nodes = advance(process.node, nodes, s, t, u[:, :places], node_mask)
-        new_edges = advance(process.edge, edges, s, t, u[:, places:].view_as(edges), slots)
+        new_nodes = advance(process.node, nodes, s, t, first_nodes, u[:, :places]) * node_mask
+        new_edges = advance(process.edge, edges, s, t, first_edges, u[:, places:].view_as(edges)) * slots
         posteriors = denoise(Graphs(new_nodes, new_edges, graphs.sizes), t)
         for noise, posterior, old, new, mask in (
             (process.node, posteriors[0], nodes, new_nodes, node_mask),
@@ -90,10 +99,18 @@ def process_reverse(process: Process, noise: Noise) -> Callable[[Tensor, Tensor,
     return lambda posterior, z_t, s, t: process.reverse(noise, posterior, z_t, s, t)
 
 
-def advance(noise: Noise, z: Tensor, s: float, t: float, uniforms: Tensor, mask: Tensor) -> Tensor:
-    """One forward step of the components where the mask is True; the others stay 0."""
-    kept = float(noise.keep(t)) / float(noise.keep(s))
-    return noise.jump(z, kept, uniforms) * mask
+def advance(noise: Noise, z: Tensor, s: float, t: float, first: Tensor, uniforms: Tensor) -> Tensor:
+    """One forward step of all components.
+
+    A(t) is the probability of no jump until t, so a component jumps for the first time in the step in which
+    A falls to its number in ``first`` or below. Later jumps, and where a jump leads, are up to the step's own
+    ``uniforms``.
+    """
+    kept_s, kept_t = float(noise.keep(s)), float(noise.keep(t))
+    kept = kept_t / kept_s
+    stay, leave = torch.zeros_like(uniforms), kept + (1 - kept) * uniforms  # as `Noise.jump` reads them
+    untouched = torch.where(first < kept_t, stay, leave)
+    return noise.jump(z, kept, torch.where(first < kept_s, untouched, uniforms))
 
 
 def mean_over_rounds(
@@ -108,33 +125,56 @@ def mean_over_rounds(
     rows at a time.
     """
     device, rounds = candidates.keys.device, settings.rounds
-    per_chunk = min(max(1, limit // rounds), len(candidates))
+    per_chunk = max(1, limit // rounds)
+    # A compiled network wants batches of few shapes: they are filled up with the last row, whatever the rounds.
+    shape = filled_rows(len(candidates) * rounds, limit) if settings.compile else 0
     result = []
     for begin in range(0, len(candidates), per_chunk):
-        # A compiled network wants batches of one shape: the last one is filled up with its last candidate.
-        end = begin + per_chunk if settings.compile else min(begin + per_chunk, len(candidates))
-        index = torch.arange(begin, end, device=device).clamp(max=len(candidates) - 1)
-        chunk = candidates.take(index)
-        row = torch.arange(len(chunk), device=device).repeat_interleave(rounds)
-        round_of_row = torch.arange(rounds, device=device).repeat(len(chunk))
-
-        def uniforms(
-            step: int,
-            count: int,
-            chunk: Candidates = chunk,
-            row: Tensor = row,
-            round_of_row: Tensor = round_of_row,
-        ) -> Tensor:
-            if settings.shared_noise:
-                keys = counters.combine(settings.seed, torch.arange(rounds, device=device), step)
-                return counters.uniform(keys, count)[round_of_row]
-            return counters.uniform(
-                counters.combine(settings.seed, chunk.keys[row], round_of_row, step), count
-            )
-
-        order, log_q = orbit.draw_orders(chunk.before[row], uniforms(-1, chunk.graphs.capacity))
+        end = min(begin + per_chunk, len(candidates))
+        chunk = candidates.take(torch.arange(begin, end, device=device))
+        rows = len(chunk) * rounds
+        place = torch.arange(max(rows, shape), device=device).clamp(max=rows - 1)
+        row = place // rounds
+        uniforms = round_noise(chunk.keys, row, place % rounds, settings)
+        order, log_q = orbit.draw_orders(chunk.before[row], uniforms(ORDER, chunk.graphs.capacity))
         values = estimate(chunk.graphs.take(row).reorder(order), uniforms)
         if settings.orbit:
             values = values - log_q
-        result.append(values.view(len(chunk), rounds).mean(1))
-    return torch.cat(result)[: len(candidates)]
+        result.append(values[:rows].view(len(chunk), rounds).mean(1))
+    return torch.cat(result)
+
+
+def filled_rows(rows: int, limit: int) -> int:
+    """A power of two that holds all rows, or the limit.
+
+    >>> filled_rows(900, 4096), filled_rows(90_000, 4096)
+    (1024, 4096)
+    """
+    return min(limit, 1 << (rows - 1).bit_length())
+
+
+def round_noise(keys: Tensor, row: Tensor, round_of_row: Tensor, settings: EstimatorSettings) -> Uniforms:
+    """The noise of rows that are the rounds of candidates with these keys."""
+    if settings.shared_noise:
+        keys, row = torch.zeros_like(keys[:1]), torch.zeros_like(row)
+    rounds = torch.arange(settings.rounds, device=keys.device)
+
+    def uniforms(step: int, count: int) -> Tensor:
+        each = counters.combine(settings.seed, keys[:, None], rounds, step)  # [keys, rounds]
+        values = counters.uniform(each.flatten(), count).view(*each.shape, count)
+        if settings.stratified and step < 0:
+            common = counters.uniform(counters.combine(settings.seed, keys, step), count)
+            values = strata(values, common[:, None])
+        return values[row, round_of_row]
+
+    return uniforms
+
+
+def strata(values: Tensor, common: Tensor) -> Tensor:
+    """[n, rounds, count] one number in each of as many strata as there are rounds, from independent ones.
+
+    The strata are permuted by the rank of ``values``, and all numbers lie at the same place ``common`` [n, 1,
+    count] in their stratum: each number by itself is uniform.
+    """
+    rank = values.argsort(1).argsort(1)
+    return (rank + common) / values.shape[1]

@@ -308,13 +308,14 @@ class NetworkEstimator(ABC):
 def rows_that_fit(device: torch.device, floats: int, share: float) -> int:
     """How many rows to evaluate at once when each needs so many numbers of memory.
 
-    On a GPU what a share of the free memory holds; on a CPU what stays in the cache, which is faster than
-    more.
+    On a GPU what a share of the free memory holds, as a power of two so that a little more or less memory
+    does not change the shape of the batches; on a CPU what stays in the cache, which is faster than more.
     """
     if device.type == "cpu":
         return max(16, (1 << 25) // floats)
     free, _ = torch.cuda.mem_get_info(device)
-    return max(16, min(1 << 16, int(free * share) // (4 * floats)))
+    fit = max(16, min(1 << 16, int(free * share) // (4 * floats)))
+    return 1 << (fit.bit_length() - 1)
 
 
 def normalised(sample: SubgraphSample) -> NDArray[np.float64]:

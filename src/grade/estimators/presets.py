@@ -69,6 +69,7 @@ PAPER: Values = {
     "rounds": 20,
     "path_steps": 100,
     "shared_noise": False,
+    "stratified": False,
     "states": 0.0,
     "mean_loss": True,
     "edge_loss": 5.0,

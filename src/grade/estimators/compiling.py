@@ -1,0 +1,34 @@
+"""Compiled networks. A network of this size is bound by memory and by the number of kernels, and torch's
+compiler fuses most of them. Compilation takes a minute, and not every machine has what it needs.
+"""
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import nn
+
+_compiled: "WeakKeyDictionary[nn.Module, Compiled]" = WeakKeyDictionary()
+
+
+class Compiled(nn.Module):
+    """A network that is compiled when it is first called, and works as it is where that fails."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network, self.fast = network, torch.compile(network)
+
+    def forward(self, *inputs: Any) -> Any:
+        if self.fast is not self.network:
+            try:
+                return self.fast(*inputs)
+            except Exception:  # whatever a compiler stumbles over; the network's own errors come again below
+                self.fast = self.network
+        return self.network(*inputs)
+
+
+def compiled(network: nn.Module) -> Compiled:
+    """The compiled network, the same one for every call."""
+    if network not in _compiled:
+        _compiled[network] = Compiled(network)
+    return _compiled[network]
