@@ -1,317 +1,334 @@
 """How frequent are the patterns that each method finds? The paper's discovery experiment (its section "Discovery
-Capability"), with ours beside it.
+Capability of the GraDE Framework"), with ours beside it.
 
-    python experiments/discovery/run.py --out experiments/discovery/results     # zoo, k = 4..15
-    python experiments/discovery/run.py --quick --out quick-results              # a minute on any machine
+    python experiments/discovery/run.py --jobs 2            # zoo, k = 4..15: about an hour on two cores
+    python experiments/discovery/run.py --quick --out quick-results
+    python experiments/discovery/run.py --tables            # only the tables and figures, from results.jsonl
 
-For every size k, each method names its 50 best patterns, and these are counted exactly (with a time limit, as in the
-paper: what is found by then counts). Methods: the most frequent patterns of a sample (one per sampler); GraDE, the beam
-search ranked by an estimator that was trained on the same sample; the beam search ranked by its own unbiased counts
-(occurrences); and both together (hybrid). All of it once without constraints and once under those of the paper's case
-study. Results are written after every step (results.jsonl), so that a run that is cut short keeps what it has and goes
-on when it is started again; --seconds stops it in time. `--tables` only makes the tables and figures again.
+For every size k, each method names its 50 best patterns, once without constraints and once under those of the paper's
+case study. Methods: the most frequent patterns of a sample (one for each sampler); GraDE, the beam search ranked by an
+estimator that was trained on the same sample; the beam search ranked by its own unbiased counts (occurrences), by both
+together (hybrid), and by the occurrences that share no node (disjoint).
+
+All patterns that were named are then counted, each once whoever named it, in two ways. Exact counting with a cut-off is
+the paper's protocol: what is found by then counts, a lower bound. It says little where occurrences are in the billions,
+so every pattern also gets an unbiased estimate from fresh seeds, with its error, by lists that share nothing with those
+of the searches.
+
+The work is cut into tasks that leave one file each under OUT/work: a run that is stopped goes on when it is started
+again. `--jobs` runs that many tasks at a time, each on one thread.
 """
 
 import argparse
 import json
+import multiprocessing
+import os
 import platform
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from tables import make_tables
 
-from grade.estimators import Estimator, fit, preset
+from grade.estimators import fit_to_folder, load_estimator, preset
+from grade.files import whole_file
 from grade.graphs import GraphSet, PatternTable
-from grade.machine import available_threads
+from grade.graphs.sample import SubgraphSample, load_sample, save_sample
 from grade.sampling import sample
 from grade.search import Constraints, beam_search
-from grade.search.beam import Bounds
+from grade.search.beam import START, Bounds, derived
 from grade.search.ranking import ranking
+from grade.search.reestimate import draw_counts, family_of, mean_and_error
 from grade.sources import load
 from grade.verify import verify_patterns
 
 HERE = Path(__file__).parent
-PAPER = "the paper, on Younger: GraDE ahead from k = 8 on, more than 30 times the best sampler for k >= 10"
+ESTIMATE_SEED = 1  # names the seeds of the estimates; the searches use others
 
 
+@dataclass(frozen=True)
 class Experiment:
-    """One run of the experiment: its settings, its set, and what it has found so far."""
+    """The tasks. Each writes one file or folder under ``work`` and reads those of earlier stages."""
 
-    def __init__(
-        self, settings: dict[str, Any], constraints: dict[str, Any], out: Path, seconds: float
-    ) -> None:
-        self.settings, self.out, self.deadline = settings, out, time.monotonic() + seconds
-        self.graphs: GraphSet = load(settings["set"])
-        self.constraints = {"none": Constraints(), "case study": Constraints.of(**constraints)}
-        self.threads = available_threads()
-        out.mkdir(parents=True, exist_ok=True)
-        self.file = out / "results.jsonl"
-        rows = self.file.read_text().splitlines() if self.file.exists() else []
-        self.rows = [json.loads(row) for row in rows]
-        self.samples: dict[tuple[str, int], Any] = {}
-        self.models: dict[tuple[str, int], Estimator] = {}
+    settings: dict[str, Any]
+    rules: dict[str, Any]  # the case study's constraints
+    work: Path
 
-    def has(self, method: str, under: str, size: int) -> bool:
-        return any((r["method"], r["constraints"], r["k"]) == (method, under, size) for r in self.rows)
+    @cached_property
+    def graphs(self) -> GraphSet:
+        return load(self.settings["set"])
 
-    def check_time(self) -> None:
-        if time.monotonic() > self.deadline:
-            raise TimeoutError
+    @cached_property
+    def constraints(self) -> dict[str, Constraints]:
+        return {"none": Constraints(), "case study": Constraints.of(**self.rules)}
 
-    def record(self, method: str, under: str, patterns: PatternTable, seconds: dict[str, float]) -> None:
-        """Count the best patterns with each cut-off and write the row down."""
-        counted = {}
-        for cutoff in self.settings["cutoffs"]:
-            found = verify_patterns(self.graphs, patterns, cutoff, threads=self.threads)
-            counts = [support.occurrences for support in found]
-            counted[str(cutoff)] = {
-                "median": float(np.median(counts)) if counts else 0.0,
-                "mean": float(np.mean(counts)) if counts else 0.0,
-                "exact": sum(support.quality == "exact" for support in found),
-                "disjoint_median": float(np.median([s.disjoint or 0 for s in found])) if counts else 0.0,
-            }
-        row = {
-            "method": method,
-            "constraints": under,
-            "k": patterns.size,
-            "patterns": len(patterns),
-            "seconds": {name: round(value, 2) for name, value in seconds.items()},
-            "counts": counted,
-        }
-        self.rows.append(row)
-        with self.file.open("a") as file:
-            file.write(json.dumps(row) + "\n")
-        best = counted[str(self.settings["cutoffs"][-1])]
-        print(
-            f"{method:24} {under:10} k={patterns.size:2} median {best['median']:.4g} {row['seconds']}",
-            flush=True,
-        )
+    @property
+    def bounds(self) -> Bounds:
+        return Bounds(self.settings["capacity"], self.settings["list_size"])
 
-    def drawn(self, sampler: str, k: int) -> tuple[Any, float]:
-        """The sample of one size, and the seconds that it took."""
-        key = (sampler, k)
-        if key not in self.samples:
-            begin = time.perf_counter()
-            result = sample(
-                self.graphs,
-                k,
-                sampler,
-                count=self.settings["samples"],
-                seed=self.settings["seed"],
-                threads=self.threads,
-            )
-            self.samples[key] = (result, time.perf_counter() - begin)
-        return self.samples[key]
+    @property
+    def searches(self) -> dict[str, tuple[str, str | None]]:
+        """(ranking, sampler) of each search by its name."""
+        samplers = self.settings["samplers"]
+        grade = {f"GraDE ({sampler})": ("estimator", sampler) for sampler in samplers}
+        others = {"hybrid": ("hybrid", samplers[0]), "disjoint": ("disjoint", None)}
+        return {**grade, "occurrences": ("occurrences", None), **others}
 
-    def baselines(self, sampler: str) -> None:
-        """The most frequent patterns of the sample, among those that satisfy the constraints."""
-        for k in self.settings["sizes"]:
-            for under, constraints in self.constraints.items():
-                self.check_time()
-                if self.has(sampler, under, k):
-                    continue
-                result, seconds = self.drawn(sampler, k)
-                accepted = np.flatnonzero(constraints.accepts(result.patterns))
-                order = accepted[np.argsort(-result.weighted_counts[accepted], kind="stable")]
-                best = result.patterns.take(order[: self.settings["top"]])
-                self.record(sampler, under, best, {"sampling": seconds})
+    # Sampling and training
 
-    def fitted(self, sampler: str, k: int) -> tuple[Estimator, float]:
-        """The estimator of one size, and the seconds that its training took."""
-        key = (sampler, k)
-        if key not in self.models:
-            result, _ = self.drawn(sampler, k)
-            begin = time.perf_counter()
-            chosen = preset(
-                self.settings["estimator"], self.settings["preset"], len(result), seed=self.settings["seed"]
-            )
-            self.models[key] = fit(result, chosen)
-            self.models[key].fitted["wall"] = time.perf_counter() - begin
-        return self.models[key], float(self.models[key].fitted["wall"])
-
-    def searches(self, method: str, rank_by: str, sampler: str | None) -> None:
-        """A beam search from 3 nodes to the largest size; every size on the way is a result."""
-        largest = self.settings["sizes"][-1]
-        for under, constraints in self.constraints.items():
-            if self.has(method, under, largest):
-                continue
-            models = LazyModels(self, sampler) if sampler else None
-            levels = beam_search(
-                self.graphs,
-                largest,
-                beam=self.settings["beam"],
-                score=ranking(rank_by, self.graphs, self.settings["beam"], models),
-                constraints=constraints,
-                bounds=Bounds(self.settings["capacity"], self.settings["list_size"]),
-                seed=self.settings["seed"],
-                threads=self.threads,
-            )
-            for level in levels:
-                self.check_time()
-                if level.size not in self.settings["sizes"] or self.has(method, under, level.size):
-                    continue
-                # The patterns that satisfy all constraints; those of smaller sizes were kept because they may grow.
-                accepted = np.flatnonzero(constraints.accepts(level.lists.patterns))[: self.settings["top"]]
-                seconds = {"search": level.seconds}
-                if sampler:
-                    _, training = self.fitted(sampler, level.size)
-                    seconds = {
-                        "sampling": self.drawn(sampler, level.size)[1],
-                        "training": training,
-                        "search": max(level.seconds - models.spent.pop(level.size, 0.0), 0.0)
-                        if models
-                        else 0.0,
-                    }
-                self.record(method, under, level.lists.patterns.take(accepted), seconds)
-
-    def run(self) -> None:
-        """All methods, cheapest first."""
-        first = self.settings["samplers"][0]
-        self.searches("occurrences", "occurrences", None)
-        for sampler in self.settings["samplers"]:
-            self.baselines(sampler)
-        self.searches(f"GraDE ({first})", "estimator", first)
-        self.searches("hybrid", "hybrid", first)
-        self.searches("disjoint", "disjoint", None)
-        for sampler in self.settings["samplers"][1:]:
-            self.searches(f"GraDE ({sampler})", "estimator", sampler)
-
-
-class LazyModels(dict[int, Any]):
-    """Estimators by size, sampled for and trained when the search first asks; remembers how long that took."""
-
-    def __init__(self, experiment: Experiment, sampler: str) -> None:
-        super().__init__()
-        self.experiment, self.sampler, self.spent = experiment, sampler, {}
-
-    def __missing__(self, size: int) -> Any:
+    def draw(self, sampler: str, k: int) -> None:
+        """Sample one size."""
         begin = time.perf_counter()
-        self.experiment.check_time()
-        model, _ = self.experiment.fitted(self.sampler, size)
-        self.spent[size] = time.perf_counter() - begin
-        self[size] = model.log_probability
-        return self[size]
-
-
-def tables(out: Path, settings: dict[str, Any]) -> None:
-    """results.csv, results.md and figures from results.jsonl."""
-    rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
-    cutoffs = [str(c) for c in settings["cutoffs"]]
-    lines = ["method,constraints,k,cutoff,median,mean,exact,patterns,disjoint_median"]
-    for row in rows:
-        for cutoff, found in row["counts"].items():
-            values = (
-                found["median"],
-                found["mean"],
-                found["exact"],
-                row["patterns"],
-                found["disjoint_median"],
-            )
-            lines.append(
-                f"{row['method']},{row['constraints']},{row['k']},{cutoff}," + ",".join(map(str, values))
-            )
-    (out / "results.csv").write_text("\n".join(lines) + "\n")
-
-    methods = list(dict.fromkeys(row["method"] for row in rows))
-    sizes = sorted({row["k"] for row in rows})
-    text = [
-        "# Discovery",
-        "",
-        f"Made by `python experiments/discovery/run.py` on `{settings['set']}`; {PAPER}.",
-        "",
-    ]
-    text += [f"{(out / 'machine.txt').read_text().strip()}", ""] if (out / "machine.txt").exists() else []
-
-    def table(title: str, under: str, value: Any) -> Iterator[str]:
-        yield from (
-            f"## {title}",
-            "",
-            "| k | " + " | ".join(methods) + " |",
-            "|---" * (len(methods) + 1) + "|",
+        drawn = sample(
+            self.graphs,
+            k,
+            sampler,
+            count=self.settings["samples"],
+            seed=self.settings["seed"],
+            threads=1,
         )
-        for k in sizes:
-            cells = []
-            for method in methods:
-                found = [r for r in rows if (r["method"], r["constraints"], r["k"]) == (method, under, k)]
-                cells.append(value(found[0]) if found else "")
-            yield f"| {k} | " + " | ".join(cells) + " |"
-        yield ""
+        seconds = time.perf_counter() - begin
+        save_sample(drawn, self.work / f"samples/{sampler}-{k}")
+        self.write(f"sampled/{sampler}-{k}", {"seconds": seconds})
 
-    def median(row: dict[str, Any]) -> str:
-        found = row["counts"][cutoffs[-1]]
-        return f"{found['median']:.4g}" + ("" if found["exact"] == row["patterns"] else "+")
+    def train(self, sampler: str, k: int) -> None:
+        """Train the estimator of one size."""
+        drawn = self.sample(sampler, k)
+        chosen = preset(
+            self.settings["estimator"],
+            self.settings["preset"],
+            len(drawn),
+            seed=self.settings["seed"],
+            **self.settings["changes"],
+        )
+        begin = time.perf_counter()
+        fit_to_folder(drawn, chosen, self.work / f"models/{sampler}-{k}")
+        self.write(f"trained/{sampler}-{k}", {"seconds": time.perf_counter() - begin})
 
-    def mean(row: dict[str, Any]) -> str:
-        return f"{row['counts'][cutoffs[-1]]['mean']:.4g}"
+    def sample(self, sampler: str, k: int) -> SubgraphSample:
+        return load_sample(self.work / f"samples/{sampler}-{k}")
 
-    def disjoint(row: dict[str, Any]) -> str:
-        return f"{row['counts'][cutoffs[-1]]['disjoint_median']:.4g}"
+    # Methods name patterns
 
-    def seconds(row: dict[str, Any]) -> str:
-        return " + ".join(f"{value:.1f} {name}" for name, value in row["seconds"].items())
+    def baseline(self, sampler: str, under: str) -> None:
+        """The most frequent patterns of each sample, among those that satisfy the constraints."""
+        named = {}
+        for k in self.settings["sizes"]:
+            drawn = self.sample(sampler, k)
+            accepted = np.flatnonzero(self.constraints[under].accepts(drawn.patterns))
+            order = accepted[np.argsort(-drawn.weighted_counts[accepted], kind="stable")]
+            best = drawn.patterns.take(order[: self.settings["top"]])
+            named[k] = {
+                "keys": [pattern.key for pattern in best],
+                "seconds": {"sampling": self.read(f"sampled/{sampler}-{k}")["seconds"]},
+            }
+        self.write(f"named/{sampler}, {under}", named)
 
-    for under in dict.fromkeys(row["constraints"] for row in rows):
-        what = "no constraints" if under == "none" else "contains a convolution, degrees at most 2"
-        text += table(f"Median occurrences of the {settings['top']} best, {what}", under, median)
-        text += table(f"Mean occurrences, {what}", under, mean)
-        text += table(f"Median of the occurrences that share no node, {what}", under, disjoint)
-    text += table("Seconds at each size, no constraints", "none", seconds)
-    text += [
-        f"A + marks a median that rests on counts cut off after {cutoffs[-1]} s each: a lower bound.",
-        "",
-    ]
-    text += [
-        "## Sensitivity to the cut-off",
-        "",
-        "| k | " + " | ".join(methods) + " |",
-        "|---" * (len(methods) + 1) + "|",
-    ]
-    for k in sizes:
-        cells = []
-        for method in methods:
-            found = [r for r in rows if (r["method"], r["constraints"], r["k"]) == (method, "none", k)]
-            low, high = (
-                (found[0]["counts"][c]["median"] for c in (cutoffs[0], cutoffs[-1])) if found else (0, 0)
-            )
-            cells.append(f"{low / high:.3g}" if high else "")
-        text.append(f"| {k} | " + " | ".join(cells) + " |")
-    text += ["", f"Median with {cutoffs[0]} s for a pattern over the median with {cutoffs[-1]} s.", ""]
-    (out / "results.md").write_text("\n".join(text))
-    draw(out, rows, methods, cutoffs[-1])
+    def search(self, method: str, under: str) -> None:
+        """A beam search from 3 nodes to the largest size; every size on the way is a result."""
+        rank_by, sampler = self.searches[method]
+        sizes, constraints = self.settings["sizes"], self.constraints[under]
+        models = {}
+        if sampler:
+            models = {k: load_estimator(self.work / f"models/{sampler}-{k}").log_probability for k in sizes}
+        levels = beam_search(
+            self.graphs,
+            sizes[-1],
+            beam=self.settings["beam"],
+            score=ranking(rank_by, self.graphs, self.settings["beam"], models),
+            constraints=constraints,
+            bounds=self.bounds,
+            seed=self.settings["seed"],
+            threads=1,
+        )
+        named = {}
+        for level in levels:
+            if level.size not in sizes:
+                continue
+            # Smaller patterns may have been kept because they can still grow into what is wanted.
+            accepted = np.flatnonzero(constraints.accepts(level.lists.patterns))[: self.settings["top"]]
+            seconds = {"search": level.seconds}
+            if sampler:
+                seconds |= {
+                    "sampling": self.read(f"sampled/{sampler}-{level.size}")["seconds"],
+                    "training": self.read(f"trained/{sampler}-{level.size}")["seconds"],
+                }
+            keys = [level.lists.patterns[row].key for row in accepted]
+            named[level.size] = {"keys": keys, "seconds": seconds}
+            print(f"{method}, {under}, k = {level.size}: {level.seconds:.0f} s", flush=True)
+        self.write(f"named/{method}, {under}", named)
+
+    # All that was named is counted
+
+    def named(self) -> dict[tuple[str, str], dict[int, dict[str, Any]]]:
+        """What each (method, constraints) named of each size, in the order of the tables."""
+        methods = [*self.searches, *self.settings["samplers"]]
+        found = {(m, u): self.read(f"named/{m}, {u}") for u in self.constraints for m in methods}
+        return {pair: {int(k): row for k, row in by_size.items()} for pair, by_size in found.items()}
+
+    def patterns(self, k: int) -> PatternTable:
+        """The different patterns of one size that any method named."""
+        keys = sorted({key for by_size in self.named().values() for key in by_size[k]["keys"]})
+        return self.table(keys)
+
+    def table(self, keys: list[str]) -> PatternTable:
+        return PatternTable.from_keys(keys, self.graphs.node_vocabulary, self.graphs.edge_vocabulary)
+
+    def count(self, k: int) -> None:
+        """Exact counts with a cut-off, the paper's protocol."""
+        patterns = self.patterns(k)
+        found = verify_patterns(self.graphs, patterns, self.settings["cutoff"], threads=1)
+        self.write(
+            f"counted/{k}",
+            {
+                pattern.key: [support.occurrences, support.quality == "exact", support.disjoint]
+                for pattern, support in zip(patterns, found, strict=True)
+            },
+        )
+
+    def compare_cutoffs(self, k: int) -> None:
+        """Counts of what GraDE and the sampler named, with several cut-offs: the paper's sensitivity analysis."""
+        sampler = self.settings["samplers"][0]
+        result = []
+        for method in (f"GraDE ({sampler})", sampler):
+            patterns = self.table(self.named()[method, "none"][k]["keys"])
+            for cutoff in self.settings["sensitivity_cutoffs"]:
+                found = verify_patterns(self.graphs, patterns, cutoff, threads=1)
+                counts = [support.occurrences for support in found]
+                result.append(
+                    {
+                        "method": method,
+                        "cutoff": cutoff,
+                        "median": float(np.median(counts)),
+                        "mean": float(np.mean(counts)),
+                    }
+                )
+        self.write(f"cutoffs/{k}", result)
+
+    def estimate(self, replicate: int) -> None:
+        """One replicate of the unbiased counts of all patterns of all sizes."""
+        family = family_of({k: self.patterns(k) for k in self.settings["sizes"]})
+        counts = draw_counts(
+            self.graphs,
+            family,
+            constraints=Constraints(),
+            bounds=self.bounds,
+            seed=derived(self.settings["seed"], ESTIMATE_SEED, replicate),
+        )
+        found = {}
+        for k in self.settings["sizes"]:
+            by_key = dict(zip(family[k - START].keys.tolist(), counts[k - START], strict=True))
+            wanted = self.patterns(k)
+            found[k] = {
+                pattern.key: float(by_key[key])
+                for pattern, key in zip(wanted, wanted.keys.tolist(), strict=True)
+            }
+        self.write(f"estimated/{replicate}", found)
+
+    # Files
+
+    def write(self, name: str, data: Any) -> None:
+        path = self.work / f"{name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as temporary:
+            temporary.write_text(json.dumps(data))
+
+    def read(self, name: str) -> Any:
+        return json.loads((self.work / f"{name}.json").read_text())
+
+    def done(self, name: str) -> bool:
+        return (self.work / f"{name}.json").exists()
+
+    def stages(self) -> Iterable[list[tuple[str, str, tuple[Any, ...]]]]:
+        """(file, task, arguments) of tasks that can run side by side; a stage needs the ones before it."""
+        samplers, sizes = self.settings["samplers"], self.settings["sizes"]
+        drawn = [(s, k) for s in samplers for k in reversed(sizes)]
+        yield [(f"sampled/{s}-{k}", "draw", (s, k)) for s, k in drawn]
+        yield [(f"trained/{s}-{k}", "train", (s, k)) for s, k in drawn]
+        yield [(f"named/{m}, {u}", "search", (m, u)) for u in self.constraints for m in self.searches] + [
+            (f"named/{s}, {u}", "baseline", (s, u)) for u in self.constraints for s in samplers
+        ]
+        yield [(f"estimated/{r}", "estimate", (r,)) for r in range(self.settings["replicates"])]
+        yield [(f"counted/{k}", "count", (k,)) for k in reversed(sizes)] + [
+            (f"cutoffs/{k}", "compare_cutoffs", (k,)) for k in self.settings["sensitivity_sizes"]
+        ]
+
+    def run(self, jobs: int) -> None:
+        """All tasks that have no result yet."""
+        for folder in ("samples", "models"):
+            (self.work / folder).mkdir(parents=True, exist_ok=True)
+        with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+            for stage in self.stages():
+                waiting = [(name, task, given) for name, task, given in stage if not self.done(name)]
+                for future in [pool.submit(perform, self, *task) for task in waiting]:
+                    future.result()
+
+    def results(self) -> list[dict[str, Any]]:
+        """One row for each method, constraints and size; then the sensitivity to the cut-off."""
+        replicates = [self.read(f"estimated/{r}") for r in range(self.settings["replicates"])]
+        rows = []
+        for (method, under), by_size in self.named().items():
+            for k, row in by_size.items():
+                keys, counted = row["keys"], self.read(f"counted/{k}")
+                drawn = [np.array([r[str(k)][key] for key in keys]) for r in replicates]
+                rows.append(
+                    {
+                        "method": method,
+                        "constraints": under,
+                        "k": k,
+                        "patterns": len(keys),
+                        "seconds": {name: round(value, 2) for name, value in row["seconds"].items()},
+                        "counted": summary([counted[key][0] for key in keys]),
+                        "exact": sum(counted[key][1] for key in keys),
+                        "disjoint": summary([counted[key][2] for key in keys]),
+                        "estimated": estimated(drawn, [counted[key] for key in keys]),
+                    }
+                )
+        for k in self.settings["sensitivity_sizes"]:
+            rows += [{"cutoffs": True, "k": k, **row} for row in self.read(f"cutoffs/{k}")]
+        return rows
 
 
-def draw(out: Path, rows: list[dict[str, Any]], methods: list[str], cutoff: str) -> None:
-    import matplotlib as mpl
+def perform(experiment: Experiment, name: str, task: str, arguments: tuple[Any, ...]) -> None:
+    """One task in a worker."""
+    torch.set_num_threads(1)
+    begin = time.perf_counter()
+    function: Callable[..., None] = getattr(experiment, task)
+    function(*arguments)
+    print(f"{name}: {time.perf_counter() - begin:.0f} s", flush=True)
 
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
 
-    for under in dict.fromkeys(row["constraints"] for row in rows):
-        figure, axes = plt.subplots(figsize=(7, 4.5))
-        for method in methods:
-            chosen = sorted(
-                (r for r in rows if (r["method"], r["constraints"]) == (method, under)), key=lambda r: r["k"]
-            )
-            points = [
-                (r["k"], r["counts"][cutoff]["median"]) for r in chosen if r["counts"][cutoff]["median"] > 0
-            ]
-            style = "--" if method.startswith(("rand", "nrs", "ars")) else "-"
-            axes.plot(
-                *zip(*points, strict=True), style, marker="o", markersize=4, label=method
-            ) if points else None
-        axes.set_yscale("log")
-        axes.set_xlabel("k")
-        axes.set_ylabel("median verified occurrences of the 50 best")
-        axes.set_title("no constraints" if under == "none" else "contains a convolution, degrees at most 2")
-        axes.legend(fontsize=8)
-        axes.grid(alpha=0.3)
-        figure.tight_layout()
-        figure.savefig(out / f"median-{under.replace(' ', '-')}.png", dpi=130)
-        plt.close(figure)
+def summary(values: list[float]) -> dict[str, float]:
+    return {"median": float(np.median(values)), "mean": float(np.mean(values))} if values else {}
+
+
+def estimated(drawn: list[Any], counted: list[tuple[float, bool, int]]) -> dict[str, float]:
+    """Median and mean of the best counts there are: exact ones, or else estimates; with their errors.
+
+    The error of the median is the spread of the medians of single replicates over the root of their number.
+    """
+    if not counted:
+        return {}
+    counts, exact = np.array([row[0] for row in counted], float), np.array([row[1] for row in counted], bool)
+    each = [np.where(exact, counts, replicate) for replicate in drawn]
+    best, errors = mean_and_error(each)
+    _, median_error = mean_and_error([np.array([np.median(values)]) for values in each])
+    off = np.abs(mean_and_error(drawn)[0][exact] / counts[exact] - 1) if exact.any() else np.zeros(0)
+    return {
+        "median": float(np.median(best)),
+        "median_error": float(median_error[0]),
+        "mean": float(best.mean()),
+        "relative_error": float(np.median(errors / np.maximum(best, 1))),
+        **({"off_exact": float(np.median(off))} if len(off) else {}),
+    }
 
 
 def main() -> None:
@@ -320,29 +337,26 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, default=HERE / "results")
     parser.add_argument("--settings", type=Path, default=HERE / "settings.toml")
-    parser.add_argument(
-        "--seconds", type=float, default=float("inf"), help="stop after so long; start again to go on"
-    )
+    parser.add_argument("--jobs", type=int, default=1, help="tasks at a time, each on one thread")
     parser.add_argument("--quick", action="store_true", help="reduced, on zoo-mini")
-    parser.add_argument(
-        "--tables", action="store_true", help="only make tables and figures from results.jsonl"
-    )
+    parser.add_argument("--tables", action="store_true", help="only make tables and figures again")
     arguments = parser.parse_args()
     everything = tomllib.loads(arguments.settings.read_text())
     settings = everything["quick" if arguments.quick else "full"]
+    out: Path = arguments.out
     if not arguments.tables:
-        experiment = Experiment(settings, everything["constraints"], arguments.out, arguments.seconds)
-        device = platform.processor() or platform.machine()
-        (arguments.out / "machine.txt").write_text(
-            f"{datetime.now(UTC):%Y-%m-%d}, {experiment.threads} threads, {device}, estimator"
-            f" {settings['estimator']} ({settings['preset']}), {settings['samples']:,} samples,"
-            f" beam {settings['beam']}.\n"
+        os.environ["OMP_NUM_THREADS"] = "1"  # for the workers
+        begin = time.perf_counter()
+        experiment = Experiment(settings, everything["constraints"], out / "work")
+        experiment.run(arguments.jobs)
+        with whole_file(out / "results.jsonl") as temporary:
+            temporary.write_text("".join(json.dumps(row) + "\n" for row in experiment.results()))
+        minutes = (time.perf_counter() - begin) / 60
+        (out / "machine.txt").write_text(
+            f"{datetime.now(UTC):%Y-%m-%d}, {arguments.jobs} jobs of one thread each, {platform.machine()};"
+            f" the last start took {minutes:.0f} minutes.\n"
         )
-        try:
-            experiment.run()
-        except TimeoutError:
-            print("time is up; start it again to go on")
-    tables(arguments.out, settings)
+    make_tables(out, settings)
 
 
 if __name__ == "__main__":

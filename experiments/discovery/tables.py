@@ -1,0 +1,1 @@
+def make_tables(out, settings): pass
