@@ -10,6 +10,7 @@ from summary import SAMPLERS, SCORINGS, TITLES, Figure, Key, Paper, Summaries, S
 
 ORDERS = ("linear", "level", "canonical", "all")
 SHOWN = ("paper", "default", "one-network")  # variants that have a grid of their own, besides those of orders
+NOISES = {"own": "own", "shared": "shared", "stratified": "own, stratified", "both": "shared, stratified"}
 Place = tuple[str, int]  # set and size
 
 
@@ -185,11 +186,11 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
         grid(
             "noise",
             "Noise",
-            "The same noise for all patterns against noise of their own.",
+            "Noise of each pattern's own, the same noise for all, and each with rounds that are spread evenly.",
             "noise",
             settings,
             summaries,
-            by_scoring("noise-", lambda name: ("DisCo-E", name.removeprefix("noise-"))),
+            by_scoring("noise-", lambda name: ("DisCo-E", NOISES[name.removeprefix("noise-")])),
         ),
         grid(
             "orders",

@@ -137,12 +137,12 @@ def scorings_of(settings: Settings, variant: str) -> list[str]:
 
 
 def rank_of_groups(settings: Settings, groups: Sequence[str] | None = None) -> dict[Cell, int]:
-    """The first of the chosen groups that each cell is in, counted from 0."""
+    """The first of the groups that each cell is in, counted from 0 in the order given or else of the settings."""
     ranks: dict[Cell, int] = {}
-    for rank, group in enumerate(settings["groups"]):
-        if groups is None or group["name"] in groups:
-            for cell in members(settings, group):
-                ranks.setdefault(cell, rank)
+    known = {group["name"]: group for group in settings["groups"]}
+    for rank, name in enumerate(known if groups is None else groups):
+        for cell in members(settings, known[name]):
+            ranks.setdefault(cell, rank)
     return ranks
 
 

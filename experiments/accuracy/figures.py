@@ -94,6 +94,9 @@ def draw_grid(settings: Settings, grid: Grid, path: Path) -> None:
                 axis.errorbar(
                     xs, ys, yerr=spread, fmt="o-", markersize=3, capsize=2, color=f"C{number}", label=method
                 )
+        low, high = axis.get_ylim()  # differences that mean nothing shall not look large
+        margin = max(0.0, 0.1 - (high - low)) / 2
+        axis.set_ylim(low - margin, high + margin)
         axis.set_title(f"{title(settings, name)}, k = {k}", fontsize=9)
         axis.set_xticks(range(len(grid.columns)), grid.columns, rotation=30, fontsize=8)
         axis.set_xlabel(grid.axis, fontsize=8)

@@ -75,8 +75,9 @@ def training_settings(cell: Cell, settings: Settings, occurrences: int, jobs: in
         return preset("frequency", seed=cell.seed)
     variant = changes(settings, "variants", cell.variant)
     share = 0.4 / jobs  # of the free memory: the others want to score, too
-    own = {"seed": cell.seed, "memory": share, **estimator_changes(variant, f"variant {cell.variant}")}
-    return preset(cell.estimator, variant["preset"], occurrences, **own)
+    own = estimator_changes(variant, f"variant {cell.variant}")
+    given = {"seed": cell.seed, "memory": share, **own, **settings.get("all", {})}
+    return preset(cell.estimator, variant["preset"], occurrences, **given)
 
 
 def estimator_changes(table: dict[str, Any], place: str) -> dict[str, Any]:

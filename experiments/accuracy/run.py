@@ -56,6 +56,7 @@ from fitting import read_census, run_cell
 from prepare import prepare
 
 from grade.errors import InputError
+from grade.estimators import parse_changes
 
 
 @dataclass(frozen=True)
@@ -286,9 +287,16 @@ def main() -> None:
     )
     parser.add_argument("--stop", type=float, default=float("inf"), help="running cells are given up then")
     parser.add_argument("--ablations", action="store_true", help="the groups of ablations.toml")
-    parser.add_argument("--group", help="these groups of the settings only, NAME,NAME ...")
+    parser.add_argument("--group", help="these groups only, in this order: NAME,NAME ...")
     parser.add_argument(
         "--only", action="append", default=[], metavar="FIELD=VALUES", help=f"of {', '.join(FIELDS)}"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="change a setting of all trainings, such as compile=yes",
     )
     parser.add_argument("--quick", action="store_true", help="the reduced matrix; makes its inputs itself")
     parser.add_argument("--list", action="store_true", help="print the cells that would be run")
@@ -304,6 +312,7 @@ def main() -> None:
     begin = time.monotonic()
     try:
         settings = read_settings(quick=arguments.quick)
+        settings["all"] = parse_changes(arguments.set)
         groups = groups_of(settings, arguments.group, arguments.ablations, arguments.quick)
         inputs = arguments.inputs or (arguments.out / "inputs" if arguments.quick else Path("carry"))
         done = {} if arguments.again else read_results(arguments.out)

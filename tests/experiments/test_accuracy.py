@@ -93,6 +93,7 @@ def test_one_training_is_scored_in_several_ways(quick: Path) -> None:
     assert ways["default"]["changed"] == {
         "kernel": "bridge",
         "shared_noise": True,
+        "stratified": True,
         "orbit": True,
         "path_steps": 4,
     }
