@@ -36,6 +36,7 @@ from cells import (
     FIELDS,
     HERE,
     LINES,
+    PLAIN,
     Cell,
     Plan,
     Result,
@@ -155,8 +156,9 @@ class Queue:
     taken: dict[bool, float] = field(default_factory=lambda: {True: 0.0, False: 0.0})
 
     def note(self, task: Task, gpu: bool, seconds: float) -> None:
-        self.expected[gpu] += task.seconds
-        self.taken[gpu] += seconds
+        if task.cell.estimator not in PLAIN:  # what trains nothing says nothing about training
+            self.expected[gpu] += task.seconds
+            self.taken[gpu] += seconds
 
     def estimate(self, task: Task, gpu: bool) -> float:
         """Seconds that the task will take, by the tasks that ended; 0 as long as there are none."""

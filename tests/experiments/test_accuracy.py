@@ -379,6 +379,7 @@ def test_long_cells_start_first_and_small_ones_go_to_the_cores(module: Any) -> N
     queue = run.Queue(list(tasks), for_cpu=True)
     assert queue.take(False, 100.0) == tasks[1]
     assert queue.take(True, 100.0) == tasks[0]
+    queue.note(run.Task(cells.Cell("a", 4, "nrs", "frequency", "default", 0), [], 0.1, True), True, 100.0)
     queue.note(tasks[0], True, 90.0)  # ten times as long as expected
     assert queue.take(True, 15.0) == tasks[3], "the other takes 20 seconds and would not end in time"
     assert queue.take(True, 25.0) == tasks[2]
