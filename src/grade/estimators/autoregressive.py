@@ -10,12 +10,17 @@ their product is the probability of the matrix, and the sum over orders that of 
 (`grade.estimators.orbit`).
 """
 
+from collections.abc import Iterator
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
 from grade.estimators import orbit
 from grade.estimators.base import estimators
+from grade.estimators.compiling import compiled, filled_rows
 from grade.estimators.encoding import Graphs, GraphSpace
 from grade.estimators.network import Candidates, NetworkEstimator, rows_that_fit
 from grade.settings import EstimatorSettings
@@ -132,6 +137,20 @@ def hide(ids: Tensor, share: float, stand_in: int) -> Tensor:
     return torch.where(torch.rand(ids.shape, device=ids.device) < share, stand_in, ids)
 
 
+def chunks(rows: NDArray[np.int64], limit: int) -> Iterator[tuple[int, int]]:
+    """Ranges of candidates that have at most ``limit`` rows together, or are a single candidate.
+
+    >>> list(chunks(np.array([2, 2, 3, 9, 1]), 5))
+    [(0, 2), (2, 3), (3, 4), (4, 5)]
+    """
+    ends, begin = np.cumsum(rows), 0
+    while begin < len(rows):
+        done = ends[begin] - rows[begin]
+        end = max(begin + 1, int(np.searchsorted(ends, done + limit, "right")))
+        yield begin, end
+        begin = end
+
+
 def initialise(module: nn.Module) -> None:
     """Small normal weights: at the start all tokens are nearly equally likely."""
     if isinstance(module, nn.Linear | nn.Embedding):
@@ -159,22 +178,27 @@ class Autoregressive(NetworkEstimator):
         """log of the sum over orders of p(matrix): all orders where they are few, ``order_draws``
         otherwise.
         """
-        limit = self.rows_at_once()
-        per_chunk = max(1, limit // settings.order_draws)
+        limit, fast = self.rows_at_once(), settings.compile and self.device.type == "cuda"
+        forward = compiled(network) if fast else network
+        rows_of = candidates.order_counts.clamp(max=settings.order_draws)  # [n]
+        # A compiled network wants batches of few shapes: they are filled up with the last row.
+        shape = filled_rows(int(rows_of.sum()), limit) if fast else 0
         result = []
-        for begin in range(0, len(candidates), per_chunk):
-            chunk = candidates.take(
-                torch.arange(begin, min(begin + per_chunk, len(candidates)), device=self.device)
-            )
+        for begin, end in chunks(rows_of.cpu().numpy(), limit):
+            chunk = candidates.take(torch.arange(begin, end, device=self.device))
             keys = (
                 torch.full((1,), settings.seed, device=self.device) if settings.shared_noise else chunk.keys
             )
             rows = orbit.orbit_rows(chunk.before, chunk.order_counts, settings.order_draws, keys)
-            values = network(chunk.graphs.take(rows.pattern).reorder(rows.order)).double()
-            self.evaluations += len(values)
+            number = len(rows.pattern)
+            place = torch.arange(max(number, shape), device=self.device).clamp(max=number - 1)
+            graphs = chunk.graphs.take(rows.pattern[place]).reorder(rows.order[place])
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=settings.bfloat16):
+                values = forward(graphs)[:number].double()
+            self.evaluations += number
             if not settings.orbit:  # the plain probability of a matrix, averaged over the orders
-                number = torch.bincount(rows.pattern, minlength=len(chunk))
-                values = values - rows.log_weight - number[rows.pattern].log()
+                orders = torch.bincount(rows.pattern, minlength=len(chunk))
+                values = values - rows.log_weight - orders[rows.pattern].log()
             result.append(orbit.segment_logsumexp(values + rows.log_weight, rows.pattern, len(chunk)))
         return torch.cat(result)
 

@@ -32,3 +32,12 @@ def compiled(network: nn.Module) -> Compiled:
     if network not in _compiled:
         _compiled[network] = Compiled(network)
     return _compiled[network]
+
+
+def filled_rows(rows: int, limit: int) -> int:
+    """A power of two that holds all rows, or the limit.
+
+    >>> filled_rows(900, 4096), filled_rows(90_000, 4096)
+    (1024, 4096)
+    """
+    return min(limit, 1 << (rows - 1).bit_length())

@@ -4,9 +4,7 @@ Likelihood estimates need noise that does not depend on how candidates are cut i
 with a state cannot give that; a hash of (seed, key, counter) can, on any device, in any order.
 """
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 GOLDEN = -7046029254386353131  # 2^64 / golden ratio, odd, as a signed integer: the increment of SplitMix64
@@ -47,16 +45,14 @@ def combine(*parts: Tensor | int) -> Tensor:
     return key
 
 
-def content_keys(rows: NDArray[np.integer]) -> NDArray[np.int64]:
+def content_keys(rows: Tensor) -> Tensor:
     """[n] keys of integer rows [n, m]: equal rows get equal keys, wherever they stand.
 
-    >>> keys = content_keys(np.array([[1, 2], [2, 1], [1, 2]]))
+    >>> keys = content_keys(torch.tensor([[1, 2], [2, 1], [1, 2]]))
     >>> bool(keys[0] == keys[2]), bool(keys[0] == keys[1])
     (True, False)
     """
-    columns = torch.from_numpy(np.ascontiguousarray(rows.T).astype(np.int64))
-    keys = torch.zeros(len(rows), dtype=torch.int64)
-    for column in columns:
+    keys = torch.zeros(len(rows), dtype=torch.int64, device=rows.device)
+    for column in rows.T:
         keys = mix(keys * GOLDEN + column + 1)
-    result: NDArray[np.int64] = keys.numpy()
-    return result
+    return keys

@@ -15,6 +15,8 @@ from grade.errors import InputError
 from grade.estimators import counters, orbit
 from grade.graphs import PatternTable, SubgraphSample
 
+CPU = torch.device("cpu")
+
 
 @dataclass(frozen=True)
 class Graphs:
@@ -135,27 +137,29 @@ class GraphSpace:
                 f" {self.edge_types - 1} edge types."
             )
 
-    def encode(self, patterns: PatternTable) -> tuple[Graphs, NDArray[np.bool_]]:
-        """The patterns as graphs, and [n] which of them the space contains.
+    def encode(self, patterns: PatternTable, device: torch.device = CPU) -> tuple[Graphs, NDArray[np.bool_]]:
+        """The patterns as graphs on a device, and [n] which of them the space contains.
 
         A pattern with a self-loop or a cycle, where the training sample had none, is not in the space.
         """
         self.check(patterns)
         n, size = patterns.node_types.shape
-        loops = patterns.edges.diagonal(axis1=1, axis2=2).astype(np.int64)
-        nodes = np.zeros((n, self.capacity), np.int64)
-        nodes[:, :size] = patterns.node_types
+        # Small numbers travel, and become large ones where they are used.
+        matrix = torch.from_numpy(patterns.edges).to(device).long()
+        loops = matrix.diagonal(dim1=1, dim2=2)
+        nodes = torch.zeros(n, self.capacity, dtype=torch.int64, device=device)
+        nodes[:, :size] = torch.from_numpy(patterns.node_types.astype(np.int64)).to(device)
         if self.loops:
-            nodes[:, :size] = patterns.node_types.astype(np.int64) * self.edge_types + loops
-        edges = np.zeros((n, self.capacity, self.capacity), np.int64)
-        edges[:, :size, :size] = patterns.edges * (1 - np.eye(size, dtype=np.uint8))
-        graphs = Graphs(torch.from_numpy(nodes), torch.from_numpy(edges), torch.full((n,), size))
-        inside = np.ones(n, np.bool_)
+            nodes[:, :size] = nodes[:, :size] * self.edge_types + loops
+        edges = torch.zeros(n, self.capacity, self.capacity, dtype=torch.int64, device=device)
+        edges[:, :size, :size] = matrix * (1 - torch.eye(size, dtype=torch.int64, device=device))
+        graphs = Graphs(nodes, edges, torch.full((n,), size, device=device))
+        inside = torch.ones(n, dtype=torch.bool, device=device)
         if not self.loops:
-            inside &= ~loops.any(axis=1)
+            inside &= ~loops.any(1)
         if self.acyclic:
-            inside &= orbit.is_acyclic(graphs.edges).numpy()
-        return graphs, inside
+            inside &= orbit.is_acyclic(graphs.edges)
+        return graphs, inside.cpu().numpy()
 
     def log_uniform(self, patterns: PatternTable) -> NDArray[np.float64]:
         """[n] log-probability of each class when all typed digraphs of k labelled nodes are equally
@@ -175,11 +179,10 @@ class GraphSpace:
         return cls(**{**values, **tuples})
 
 
-def pattern_keys(patterns: PatternTable) -> Tensor:
+def pattern_keys(patterns: PatternTable, device: torch.device = CPU) -> Tensor:
     """[n] counter keys: a function of the pattern alone, so that its noise is the same in every table and
     batch.
     """
-    rows = np.concatenate(
-        [patterns.node_types.astype(np.int64), patterns.edges.reshape(len(patterns), -1)], axis=1
-    )
-    return torch.from_numpy(counters.content_keys(rows))
+    types = torch.from_numpy(patterns.node_types.astype(np.int64)).to(device)
+    edges = torch.from_numpy(patterns.edges).to(device).flatten(1)
+    return counters.content_keys(torch.cat([types, edges.long()], 1))

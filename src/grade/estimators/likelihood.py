@@ -28,6 +28,7 @@ import torch
 from torch import Tensor
 
 from grade.estimators import counters, orbit
+from grade.estimators.compiling import filled_rows
 from grade.estimators.encoding import Graphs
 from grade.estimators.network import Candidates
 from grade.estimators.noise import Noise
@@ -142,15 +143,6 @@ def mean_over_rounds(
             values = values - log_q
         result.append(values[:rows].view(len(chunk), rounds).mean(1))
     return torch.cat(result)
-
-
-def filled_rows(rows: int, limit: int) -> int:
-    """A power of two that holds all rows, or the limit.
-
-    >>> filled_rows(900, 4096), filled_rows(90_000, 4096)
-    (1024, 4096)
-    """
-    return min(limit, 1 << (rows - 1).bit_length())
 
 
 def round_noise(keys: Tensor, row: Tensor, round_of_row: Tensor, settings: EstimatorSettings) -> Uniforms:
