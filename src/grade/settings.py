@@ -261,6 +261,7 @@ class EstimatorSettings:
     kernel: str = setting("Reverse transition: bridge (exact for each component) or paper.", "bridge")
     shared_noise: bool = setting("Use the same noise for all patterns.", True)
     stratified: bool = setting("Spread the rounds evenly: when components are lost, and orders.", True)
+    crowding: float = setting("Power of a path's times: above 1, more of its steps lie near the data.", 1.0)
     states: float = setting("DisCo-E: rate as with so many states; 0: with their number, as the paper.", 5.0)
     alpha: float = setting("DisCo-E: scale of the noise schedule.", 0.8)
     gamma: float = setting("DisCo-E: growth of the noise schedule.", 2.0)

@@ -126,6 +126,7 @@ class Diffusion(NetworkEstimator):
                 steps=settings.path_steps,
                 kernel=settings.kernel,
                 uniforms=uniforms,
+                crowding=settings.crowding,
             ),
             candidates,
             settings,

@@ -65,10 +65,12 @@ def path_log_likelihood(
     steps: int,
     kernel: str,
     uniforms: Uniforms,
+    crowding: float = 1.0,
 ) -> Tensor:
     """[n] float64: algorithm 2 for one path per graph.
 
-    ``upper`` says that edges lead forward only, so that the slots below the diagonal carry no noise.
+    ``upper`` says that edges lead forward only, so that the slots below the diagonal carry no noise. The
+    process's times are raised to the power ``crowding``: above 1, more of the steps lie near the data.
     """
     node_mask, slots = graphs.node_mask, graphs.slot_mask(upper)
     places = graphs.capacity
@@ -76,7 +78,8 @@ def path_log_likelihood(
     nodes, edges = graphs.nodes, graphs.edges
     first = uniforms(FIRST_JUMP, places + places**2)
     first_nodes, first_edges = first[:, :places], first[:, places:].view_as(edges)
-    for step, (s, t) in enumerate(pairwise(process.times(steps))):
+    times = [time**crowding for time in process.times(steps)]
+    for step, (s, t) in enumerate(pairwise(times)):
         u = uniforms(step, places + places**2)
         new_nodes = advance(process.node, nodes, s, t, first_nodes, u[:, :places]) * node_mask
         new_edges = advance(process.edge, edges, s, t, first_edges, u[:, places:].view_as(edges)) * slots

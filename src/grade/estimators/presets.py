@@ -110,7 +110,7 @@ def preset(estimator: str, name: str = "default", occurrences: int = 0, **change
                 "folds": 1 if name == "fast" else 2,
             }
         else:
-            values |= {"orders": "level"}
+            values |= {"orders": "level", "crowding": 2.0 if estimator == "disco" else 1.0}
         if name == "fast":
             values |= {"rounds": 8, "path_steps": 10, "order_draws": 4}
     return replace(EstimatorSettings(estimator=estimator), **{**values, **changes})
