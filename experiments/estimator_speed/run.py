@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from grade.estimators import Estimator, fit, preset
+from grade.estimators import Estimator, fit, preset, preset_for
 from grade.estimators.backbone import GraphTransformer
 from grade.estimators.network import NetworkEstimator
 from grade.evaluation.ranking import kendall, spearman
@@ -178,7 +178,7 @@ def train_autoregressive(
 ) -> NetworkEstimator:
     """The default preset, with its choice of steps on held-out types."""
     changes = {"device": device, "bfloat16": settings["bfloat16"], **settings["autoregressive"]}
-    seconds, model = timed(lambda: fit(sample, preset("autoregressive", "default", len(sample), **changes)))
+    seconds, model = timed(lambda: fit(sample, preset_for([sample], "autoregressive", **changes)))
     values = {"seconds": seconds, "steps": model.fitted["steps"], "members": model.settings.members}
     results.add("training", "autoregressive, default", {**values, "parameters": model.fitted["parameters"]})
     return as_network(model)

@@ -266,6 +266,7 @@ def sample(settings: SampleSettings, output: OutputSettings) -> None:
             weighting=settings.weighting,
             r=settings.r,
             census=settings.census,
+            parts=settings.parts,
             progress=progress,
         )
     save_sample(result, settings.out)
@@ -295,12 +296,12 @@ def sample(settings: SampleSettings, output: OutputSettings) -> None:
 )
 def fit(settings: FitSettings, output: OutputSettings) -> None:
     """Fit an estimator to a sample, or to samples of several sizes. A fit that was killed goes on when repeated."""
-    from grade.estimators import fit_to_folder, parse_changes, preset
+    from grade.estimators import fit_to_folder, parse_changes, preset_for
     from grade.graphs.sample import load_sample
 
     samples = [load_sample(path) for path in settings.samples]
     changes = {"seed": settings.seed, "device": settings.device, **parse_changes(settings.changes or [])}
-    chosen = preset(settings.estimator, settings.preset, sum(map(len, samples)), **changes)
+    chosen = preset_for(samples, settings.estimator, settings.preset, **changes)
     with training_progress() as progress:
         model = fit_to_folder(samples, chosen, settings.out, progress)
     data = {

@@ -201,6 +201,12 @@ class SampleSettings:
         default=None,
         metavar="FILE",
     )
+    parts: int | None = option(
+        "Also count all subgraphs of up to N nodes, which makes estimators better; 3 or 4 when left out, 0: none.",
+        "--parts",
+        default=None,
+        metavar="N",
+    )
     threads: int | None = threads_option()
 
 
@@ -254,6 +260,7 @@ class EstimatorSettings:
         "Orders drawn per pattern in scoring; all of them where there are no more.", 16
     )
     orbit: bool = setting("Correct the probability of a matrix to that of its class.", True)
+    parts: bool = setting("Weigh the model with the counts of small parts, where the sample has them.", True)
     counts: float = setting("Weight of the sample's own counts in the score; 0: the model alone.", 0.0)
 
     rounds: int = setting("Noise paths (GraphVAE: latent draws) averaged per pattern.", 20)

@@ -1,5 +1,7 @@
 """The autoregressive estimator: a distribution over matrices and over classes, exact, directed, invariant."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -100,6 +102,8 @@ def test_orbit_correction_counts_orders() -> None:
         torch.nn.init.zeros_(parameter)
     matrices = table.linear_extensions / table.automorphisms
     assert np.exp(model.log_probability(table)) == pytest.approx(matrices / 8, rel=1e-5)
+    model.settings = replace(model.settings, orders="canonical")  # a single order: nothing to correct
+    assert np.exp(model.log_probability(table)) == pytest.approx(np.full(len(table), 1 / 8), rel=1e-5)
 
 
 def test_it_learns_what_sampling_alone_cannot_see() -> None:

@@ -2,7 +2,7 @@
 
 from grade.estimators import autoregressive, defog, digress, disco, frequency, graphvae
 from grade.estimators.base import Estimator, estimators, fit, fit_to_folder, load_estimator
-from grade.estimators.presets import parse_changes, preset
+from grade.estimators.presets import parse_changes, preset, preset_for
 
 __all__ = [
     "Estimator",
@@ -18,4 +18,5 @@ __all__ = [
     "load_estimator",
     "parse_changes",
     "preset",
+    "preset_for",
 ]

@@ -16,6 +16,7 @@ from grade.estimators.base import Samples, as_samples, estimators, read_model, w
 from grade.estimators.encoding import GraphSpace
 from grade.estimators.training import Report
 from grade.graphs import PatternTable
+from grade.graphs.counts import Counts
 from grade.settings import EstimatorSettings
 
 UNSEEN = 0.5
@@ -62,7 +63,7 @@ class Frequency:
             "space": self.space.to_json(),
             "fitted": self.fitted,
         }
-        write_model(folder, description, self.counts.to_tensors())
+        write_model(folder, description, self.counts.to_arrays())
 
     @classmethod
     def load(cls, folder: Path) -> "Frequency":
@@ -71,44 +72,5 @@ class Frequency:
         estimator.settings = EstimatorSettings(**description["settings"])
         estimator.space = GraphSpace.from_json(description["space"])
         estimator.fitted = description["fitted"]
-        estimator.counts = Counts.from_tensors(tensors)
+        estimator.counts = Counts.from_arrays(tensors)
         return estimator
-
-
-class Counts:
-    """The weight of each pattern in samples of one or several sizes."""
-
-    def __init__(self, tables: dict[int, PatternTable], weights: dict[int, NDArray[np.float64]]) -> None:
-        self.tables, self.weights = tables, weights
-
-    def of(self, patterns: PatternTable) -> tuple[NDArray[np.float64], float]:
-        """([n] weight of each pattern, 0 where it was not drawn; weight of all patterns of that size)."""
-        table, weights = self.tables[patterns.size], self.weights[patterns.size]
-        if len(patterns) == 0:
-            return np.zeros(0), float(weights.sum())
-        sort = np.argsort(table.keys)
-        place = np.searchsorted(table.keys[sort], patterns.keys).clip(max=len(table) - 1)
-        row = sort[place]
-        return np.where(table.keys[row] == patterns.keys, weights[row], 0.0), float(weights.sum())
-
-    def to_tensors(self) -> dict[str, NDArray[Any]]:
-        tensors: dict[str, NDArray[Any]] = {}
-        for size, table in self.tables.items():
-            tensors[f"counts.{size}.node_types"] = table.node_types.astype(np.int32)
-            tensors[f"counts.{size}.edges"] = table.edges
-            tensors[f"counts.{size}.automorphisms"] = table.automorphisms
-            tensors[f"counts.{size}.weights"] = self.weights[size]
-        return tensors
-
-    @classmethod
-    def from_tensors(cls, tensors: dict[str, NDArray[Any]]) -> "Counts":
-        sizes = sorted(int(name.split(".")[1]) for name in tensors if name.endswith(".weights"))
-        tables = {
-            size: PatternTable(
-                tensors[f"counts.{size}.node_types"].astype(np.uint16),
-                tensors[f"counts.{size}.edges"],
-                tensors[f"counts.{size}.automorphisms"],
-            )
-            for size in sizes
-        }
-        return cls(tables, {size: tensors[f"counts.{size}.weights"] for size in sizes})

@@ -29,12 +29,14 @@ from torch import Tensor, nn
 from grade.errors import InputError
 from grade.estimators import orbit
 from grade.estimators.base import Samples, as_samples, read_model, write_model
+from grade.estimators.calibration import Calibration, calibrate
 from grade.estimators.encoding import Graphs, GraphSpace, pattern_keys
-from grade.estimators.frequency import Counts
 from grade.estimators.training import MetricsFile, Report, Trained, train
 from grade.estimators.world import World, pick_device
 from grade.files import whole_file
 from grade.graphs import PatternTable, SubgraphSample
+from grade.graphs.counts import Counts
+from grade.graphs.parts import PartCounts
 from grade.settings import EstimatorSettings
 
 FLOOR = math.log(1e-9)  # weight of the uniform distribution that keeps every score finite
@@ -73,7 +75,6 @@ class TrainingData:
     """The types of the samples on the device, and how likely each is to be drawn into a batch."""
 
     candidates: Candidates
-    automorphisms: Tensor  # [n]
     cumulative: Tensor  # [n] cumulated probabilities
 
     def draw(self, batch: int) -> Graphs:
@@ -101,6 +102,8 @@ class NetworkEstimator(ABC):
         self.evaluations = 0
         self.fitted: dict[str, Any] = {}
         self.networks: list[nn.Module] = []
+        self.parts: PartCounts | None = None
+        self.calibrations: dict[int, Calibration] = {}  # by number of nodes
 
     # What a model defines.
 
@@ -163,6 +166,7 @@ class NetworkEstimator(ABC):
         if not steps:
             trials = [self.trial(fold, samples, weights, phases) for fold in range(settings.folds)]
             steps, _ = best_common_step(trials)
+            self.calibrate(samples, trials)
         self.networks = [
             self.train(f"member-{i}", everything, steps, None, settings.seed + i, phases).network
             for i in range(settings.members)
@@ -172,32 +176,61 @@ class NetworkEstimator(ABC):
             "parameters": sum(p.numel() for p in self.networks[0].parameters()),
             "seconds": time.monotonic() - started,
             "held_out": [trial.history for trial in trials],
+            "calibration": {str(k): asdict(value) for k, value in self.calibrations.items()},
         }
 
     def trial(
         self, fold: int, samples: list[SubgraphSample], weights: list[NDArray[np.float64]], phases: "Phases"
     ) -> Trained:
         """Train without a share of the types and follow their class likelihood."""
-        generator = np.random.default_rng([self.settings.seed, 1])
-        share, kept, held = self.settings.held_out, [], []
-        for sample in samples:
-            place = (generator.permutation(len(sample.patterns)) + 0.5) / len(sample.patterns)
-            held.append((place >= fold * share) & (place < (fold + 1) * share))
-            kept.append(~held[-1])
-        data = self.training_data(samples, [w * keep for w, keep in zip(weights, kept, strict=True)])
+        held = self.held_out(fold, samples)
+        data = self.training_data(samples, [w * ~h for w, h in zip(weights, held, strict=True)])
         tables = [s.patterns.take(np.flatnonzero(h)) for s, h in zip(samples, held, strict=True) if h.any()]
         validation = [self.candidates(table) for table in tables]
-        aut = np.concatenate([np.log(table.automorphisms) for table in tables])
+        symmetry = np.concatenate([orbit.log_symmetry(table, self.settings.orders) for table in tables])
         settings = self.validation_settings()
 
         def held_out_loss(network: nn.Module) -> float:
             values = torch.cat([self.log_likelihood(network, part, settings) for part in validation])
-            return -float((values.cpu() - torch.from_numpy(aut)).mean())
+            return -float((values.cpu() - torch.from_numpy(symmetry)).mean())
 
         limit = self.settings.maximum_steps
         return self.train(
             f"trial-{fold}", data, limit, held_out_loss, self.settings.seed + 1000 + fold, phases
         )
+
+    def held_out(self, fold: int, samples: list[SubgraphSample]) -> list[NDArray[np.bool_]]:
+        """Which types of each sample the trial of this fold is not shown."""
+        generator = np.random.default_rng([self.settings.seed, 1])
+        share, held = self.settings.held_out, []
+        for sample in samples:
+            place = (generator.permutation(len(sample.patterns)) + 0.5) / len(sample.patterns)
+            held.append((place >= fold * share) & (place < (fold + 1) * share))
+        return held
+
+    def calibrate(self, samples: list[SubgraphSample], trials: list[Trained]) -> None:
+        """Weigh the model against the counts of parts, by the types that the trials were not shown."""
+        self.parts = max(
+            (s.parts for s in samples if s.parts is not None), key=lambda p: p.size, default=None
+        )
+        if self.parts is None or not self.settings.parts:
+            return
+        for i, sample in enumerate(samples):
+            rows = [np.flatnonzero(self.held_out(fold, samples)[i]) for fold in range(len(trials))]
+            values = [
+                self.member_values(trial.network, sample.patterns.take(held))
+                for trial, held in zip(trials, rows, strict=True)
+            ]
+            seen = np.concatenate(rows)
+            if len(seen) < FEWEST_TYPES:
+                continue
+            counts = sample.counts[seen].astype(np.float64)
+            self.calibrations[sample.size] = calibrate(
+                np.concatenate(values),
+                self.parts.evidence(sample.patterns.take(seen)),
+                counts,
+                len(sample) * counts / normalised(sample)[seen],
+            )
 
     def train(
         self, phase: str, data: TrainingData, steps: int, validate: Any, seed: int, phases: "Phases"
@@ -229,7 +262,6 @@ class NetworkEstimator(ABC):
         cumulative = np.cumsum(np.concatenate(parts))
         return TrainingData(
             Candidates.join([self.candidates(table) for table in tables if len(table)]),
-            torch.from_numpy(np.concatenate([table.automorphisms for table in tables])).to(self.device),
             torch.from_numpy(cumulative / cumulative[-1]).to(self.device),
         )
 
@@ -249,27 +281,31 @@ class NetworkEstimator(ABC):
 
         The mean of the networks' probabilities, with the sample's counts where the settings give them
         weight, mixed with 1e-9 of the uniform distribution over all typed digraphs: what the model cannot
-        describe (a cycle or a self-loop where the sample had none) has that part only.
+        describe (a cycle or a self-loop where the sample had none) has that part only. Where the sample came
+        with counts of small parts, both are weighed as the calibration found (`grade.estimators.calibration`).
         """
-        _, inside = self.space.encode(patterns)
         self.evaluations = 0
-        values = np.full((len(self.networks), len(patterns)), -np.inf)
-        if inside.any():
-            table = patterns.take(np.flatnonzero(inside))
-            candidates = self.candidates(table)
-            for values_of_member, network in zip(values, self.networks, strict=True):
-                values_of_member[inside] = (
-                    self.log_likelihood(network, candidates, self.settings).cpu().numpy()
-                )
-        if self.settings.orbit:
-            values -= np.log(patterns.automorphisms)
+        values = np.stack([self.member_values(network, patterns) for network in self.networks])
         result: NDArray[np.float64] = np.logaddexp.reduce(values, axis=0) - math.log(len(values))
         if self.settings.counts > 0:
             counts, total = self.counts.of(patterns)
             with np.errstate(divide="ignore"):
                 result = np.logaddexp(result, np.log(self.settings.counts * counts / total))
             result -= math.log1p(self.settings.counts)
-        return np.logaddexp(result, FLOOR + self.space.log_uniform(patterns))
+        result = np.logaddexp(result, FLOOR + self.space.log_uniform(patterns))
+        calibration = self.calibrations.get(patterns.size)
+        if calibration is not None and self.parts is not None and self.settings.parts:
+            result = calibration.score(result, self.parts.evidence(patterns))
+        return result
+
+    def member_values(self, network: nn.Module, patterns: PatternTable) -> NDArray[np.float64]:
+        """[n] log-probability of each class under one network; -inf outside the model's space."""
+        _, inside = self.space.encode(patterns)
+        values = np.full(len(patterns), -np.inf)
+        if inside.any():
+            candidates = self.candidates(patterns.take(np.flatnonzero(inside)))
+            values[inside] = self.log_likelihood(network, candidates, self.settings).cpu().numpy()
+        return values - orbit.log_symmetry(patterns, self.settings.orders) if self.settings.orbit else values
 
     # Storage.
 
@@ -282,7 +318,10 @@ class NetworkEstimator(ABC):
             "space": self.space.to_json(),
             "fitted": self.fitted,
         }
-        write_model(folder, description, tensors | self.counts.to_tensors())
+        tensors |= self.counts.to_arrays()
+        if self.parts is not None:
+            tensors |= self.parts.counts.to_arrays("parts")
+        write_model(folder, description, tensors)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -292,7 +331,13 @@ class NetworkEstimator(ABC):
         model.space = GraphSpace.from_json(description["space"])
         model.fitted = description["fitted"]
         model.device = pick_device("auto")
-        model.counts = Counts.from_tensors(arrays)
+        model.counts = Counts.from_arrays(arrays)
+        parts = Counts.from_arrays(arrays, "parts")
+        model.parts = PartCounts(parts) if parts.tables else None
+        model.calibrations = {
+            int(k): Calibration(value["constant"], tuple(value["weights"]))
+            for k, value in model.fitted.get("calibration", {}).items()
+        }
         tensors = {name: torch.from_numpy(array).to(model.device) for name, array in arrays.items()}
         model.restore(tensors)
         for i in range(model.settings.members):

@@ -157,6 +157,13 @@ def count_orders(patterns: PatternTable, family: str) -> NDArray[np.int64]:
     return np.full(len(patterns), math.factorial(patterns.size) if family == "all" else 1, np.int64)
 
 
+def log_symmetry(patterns: PatternTable, family: str) -> NDArray[np.float64]:
+    """[n] log of the number of orders in the family that give the same matrix: |Aut|, but one where ties are
+    broken in canonical order.
+    """
+    return np.zeros(len(patterns)) if family == "canonical" else np.log(patterns.automorphisms)
+
+
 @dataclass(frozen=True)
 class OrbitRows:
     """Ordered matrices whose likelihoods make up the likelihood of classes."""

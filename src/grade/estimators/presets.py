@@ -9,7 +9,7 @@ the orbit
 fast       one small network and a short path, for a first look
 
 ======================= ================ ================= ==================
-default, occurrences    under 1,000      under 10,000      10,000 and more
+default, types seen     under 1,000      under 5,000       5,000 and more
 ======================= ================ ================= ==================
 autoregressive          2 layers of 64   3 layers of 128   4 layers of 256
 disco, digress, defog   2 layers of 64   3 layers of 128   5 layers of 256
@@ -23,6 +23,7 @@ from typing import Any
 
 from grade.errors import InputError
 from grade.estimators.base import estimators
+from grade.graphs import SubgraphSample
 from grade.settings import EstimatorSettings
 
 PRESETS = ("default", "fast", "paper")
@@ -65,6 +66,7 @@ PAPER: Values = {
     "second_moment": 0.999,
     "orders": "level",
     "orbit": False,
+    "parts": False,
     "kernel": "paper",
     "rounds": 20,
     "path_steps": 100,
@@ -82,10 +84,21 @@ PAPER_BY_ESTIMATOR: dict[str, Values] = {
 }
 
 
-def preset(estimator: str, name: str = "default", occurrences: int = 0, **changes: Any) -> EstimatorSettings:
-    """The settings of an estimator for a sample of so many occurrences, with changes.
+def preset_for(
+    samples: Sequence[SubgraphSample], estimator: str, name: str = "default", **changes: Any
+) -> EstimatorSettings:
+    """The settings of an estimator for these samples, with changes."""
+    occurrences, types = (sum(map(len, values)) for values in (samples, [s.patterns for s in samples]))
+    return preset(estimator, name, occurrences, types, **changes)
 
-    >>> preset("autoregressive", "default", 300, seed=7).width
+
+def preset(
+    estimator: str, name: str = "default", occurrences: int = 0, types: int | None = None, **changes: Any
+) -> EstimatorSettings:
+    """The settings of an estimator for a sample of so many occurrences of so many types (when
+    left out, each occurrence is taken to be of its own), with changes.
+
+    >>> preset("autoregressive", "default", 300, 200, seed=7).width
     64
     >>> preset("disco", "paper", 16_000).path_steps
     100
@@ -102,7 +115,8 @@ def preset(estimator: str, name: str = "default", occurrences: int = 0, **change
         values = {**PAPER, "batch": batch, **PAPER_BY_ESTIMATOR[estimator]}
     elif estimator != "frequency":
         sizes = SIZES["diffusion" if estimator in DIFFUSION else estimator]
-        scale = 0 if name == "fast" else (occurrences >= 1_000) + (occurrences >= 10_000)
+        seen = occurrences if types is None else types
+        scale = 0 if name == "fast" else (seen >= 1_000) + (seen >= 5_000)
         values = dict(sizes[scale])
         if estimator == "autoregressive":
             values |= AUTOREGRESSIVE | {

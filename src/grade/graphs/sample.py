@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from grade.errors import InputError
 from grade.files import whole_folder, writable_target
+from grade.graphs.counts import Counts
+from grade.graphs.parts import PartCounts
 from grade.graphs.patterns import PatternTable
 
 FORMAT = "grade-sample"
 VERSION = 1
 DESCRIPTION = "sample.json"
+PARTS = "parts.npz"
 DTYPES: dict[str, np.dtype[Any]] = {
     "occurrences": np.dtype(np.uint32),
     "weights": np.dtype(np.float64),
@@ -38,6 +41,7 @@ class SubgraphSample:
     pattern_ids: NDArray[np.int32]  # [n] rows of `patterns`
     patterns: PatternTable  # the distinct patterns of the occurrences
     drawn: dict[str, Any] = field(default_factory=dict)  # method, seed, count, density, seconds, ...
+    parts: PartCounts | None = None  # exact counts of all small subgraphs of the set
 
     @property
     def size(self) -> int:
@@ -98,6 +102,9 @@ def save_sample(sample: SubgraphSample, folder: str | os.PathLike[str]) -> None:
     with whole_folder(folder) as temporary:
         for name, array in arrays.items():
             np.save(temporary / f"{name}.npy", array.astype(DTYPES[name], copy=False), allow_pickle=False)
+        if sample.parts is not None:
+            arrays = sample.parts.counts.to_arrays("parts")
+            np.savez_compressed(temporary / PARTS, allow_pickle=False, **arrays)
         (temporary / DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
 
 
@@ -135,7 +142,28 @@ def load_sample(folder: str | os.PathLike[str]) -> SubgraphSample:
         raise damaged(place, "an occurrence is of no pattern")
     if not (np.isfinite(weights).all() and (weights > 0).all()):
         raise damaged(place, "a weight is not a positive number")
-    return SubgraphSample(arrays["occurrences"], weights, ids, table, drawn)
+    return SubgraphSample(arrays["occurrences"], weights, ids, table, drawn, read_parts(place))
+
+
+def read_parts(folder: Path) -> PartCounts | None:
+    """The counts of small subgraphs, where the sample has them."""
+    if not (folder / PARTS).exists():
+        return None
+    try:
+        with np.load(folder / PARTS, allow_pickle=False) as archive:
+            counts = Counts.from_arrays(dict(archive), "parts")
+        whole = list(counts.tables) == list(range(1, len(counts.tables) + 1)) and all(
+            np.array_equal(PatternTable.canonical(table.node_types, table.edges).keys, table.keys)
+            and (table.automorphisms > 0).all()
+            and counts.weights[size].shape == (len(table),)
+            and (counts.weights[size] > 0).all()
+            for size, table in counts.tables.items()
+        )
+    except Exception as error:  # whatever numpy meets in a file that may be anything
+        raise damaged(folder, f"{PARTS} cannot be read") from error
+    if not whole or not counts.tables:
+        raise damaged(folder, f"{PARTS} is not a list of counts")
+    return PartCounts(counts)
 
 
 def check_sample_target(folder: str | os.PathLike[str]) -> None:

@@ -3,14 +3,17 @@
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from grade import _core
 from grade.errors import InputError
 from grade.graphs import GraphSet, SubgraphSample
+from grade.graphs.parts import part_size
 from grade.machine import thread_count
 from grade.sampling.base import WEIGHTINGS, Progress, Request, samplers
 from grade.sampling.census import Census, check_size
 from grade.sampling.density import census_for, check_density, draw_to_density, reached_density
+from grade.sampling.parts import count_parts
 
 
 def sample(
@@ -26,6 +29,7 @@ def sample(
     r: float | None = None,
     probabilities: Sequence[float] | None = None,
     census: Census | str | os.PathLike[str] | None = None,
+    parts: int | None = None,
     progress: Progress | None = None,
 ) -> SubgraphSample:
     """Draw connected induced subgraphs of k nodes; the same ones for the same seed, whatever the threads.
@@ -39,6 +43,8 @@ def sample(
         are chosen in proportion to their edges, as in the paper's ARS and NRS
     r, probabilities : of the enumeration tree, for Rand-ESU and Rand-FaSE only; planned when left out
     census : the full census or its file, for the density; computed when left out and needed
+    parts : count all subgraphs of up to so many nodes, too, for the estimators (`grade.graphs.parts`); 3 or 4
+        when left out, 0 for none
 
     >>> graphs = GraphSet.from_edges(node_counts=[4], node_types=[0, 1, 1, 0], edge_counts=[3],
     ...                              edges=[[0, 1], [1, 2], [2, 3]], node_vocabulary=["input", "conv"])
@@ -57,6 +63,9 @@ def sample(
     if weighting not in WEIGHTINGS:
         raise InputError(f"The weighting is {weighting!r}; give one of {', '.join(WEIGHTINGS)}.")
     check_size(graphs, k)
+    parts = part_size(k) if parts is None else parts
+    if not 0 <= parts < k:
+        raise InputError(f"The size of the parts is {parts}; give 0 (none) to {k - 1}, for k is {k}.")
     largest = _core.largest_component(graphs.core)
     if largest < k:
         raise InputError(
@@ -80,6 +89,10 @@ def sample(
         result = draw_to_density(sampler, request, density, known)
     else:
         result = sampler(request).classified(graphs)
+    if parts > 0:
+        # The share done is that of the draw, which is over; the call still lets Ctrl-C through.
+        counted = count_parts(graphs, parts, threads, None if progress is None else lambda _: progress(1.0))
+        result = replace(result, parts=counted)
     result.drawn.update(method=method, seed=seed, k=k, count=len(result), weighting=weighting)
     result.drawn.update(types=len(result.patterns), set=graphs.origin, seconds=time.perf_counter() - begin)
     if known is not None:

@@ -1,0 +1,31 @@
+"""Counting parts: the exact census of all small sizes, which comes along with a sample."""
+
+import numpy as np
+
+from grade.graphs import GraphSet, PatternTable
+from grade.graphs.counts import Counts
+from grade.graphs.parts import PartCounts
+from grade.sampling.census import Progress, take_census
+
+
+def count_parts(
+    graphs: GraphSet, size: int, threads: int | None = None, progress: Progress | None = None
+) -> PartCounts:
+    """Count all connected induced subgraphs of 1 to ``size`` nodes.
+
+    >>> graphs = GraphSet.from_edges(node_counts=[3], node_types=[0, 1, 1], edge_counts=[2],
+    ...                              edges=[[0, 1], [0, 2]], node_vocabulary=["input", "conv"])
+    >>> count_parts(graphs, 2).counts.weights
+    {1: array([1., 2.]), 2: array([2.])}
+    """
+    owner = np.repeat(np.arange(graphs.nodes), np.diff(graphs.out_offsets))
+    loops = np.zeros(graphs.nodes, np.uint8)
+    own = graphs.out_targets == owner
+    loops[owner[own]] = graphs.out_types[own]
+    kinds, counts = np.unique(np.stack([graphs.node_types, loops]), axis=1, return_counts=True)
+    tables = {1: PatternTable.canonical(kinds[0][:, None], kinds[1][:, None, None])}
+    weights = {1: counts.astype(np.float64)}
+    for k in range(2, size + 1):
+        census = take_census(graphs, k, threads, progress)
+        tables[k], weights[k] = census.patterns, census.counts.astype(np.float64)
+    return PartCounts(Counts(tables, weights))
