@@ -1,5 +1,6 @@
 """Mining end to end: right answers, constraints, resuming after a kill, and clear refusals."""
 
+import errno
 import json
 import os
 import random
@@ -9,6 +10,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -103,11 +105,11 @@ def test_counts_past_enumeration_get_an_estimate_with_its_error(tmp_path: Path, 
     counted = take_census(load("zoo-mini"), 6)
     truth = {p.key: int(c) for p, c in zip(counted.patterns, counted.counts, strict=True)}
 
-    def out_of_time(graphs: GraphSet, pattern: Any, *, estimate: Any, **_: Any) -> Support:
+    def out_of_time(verifier: Any, pattern: Any, *, estimate: Any, **_: Any) -> Support:
         assert estimate is not None
         return Support(estimate[0], "estimate", estimate[1], graphs=1, disjoint=1, coverage=6)
 
-    monkeypatch.setattr(pipeline, "verify_pattern", out_of_time)
+    monkeypatch.setattr(pipeline.Verifier, "verify", out_of_time)
     found = mine(settings(tmp_path / "run", k=6, list_size=40, memory="3M", beam=300))
     assert len(found.motifs) == 10
     for motif in found.motifs:
@@ -135,17 +137,134 @@ def test_a_run_with_other_settings_is_not_mixed_up(tmp_path: Path) -> None:
     assert (tmp_path / "notes" / "mine.txt").read_text() == "precious"
 
 
-def test_a_time_budget_gives_the_best_so_far(tmp_path: Path, monkeypatch: Any) -> None:
-    from grade import pipeline
+class Ticking:
+    """A clock that goes on by so much at every look."""
 
-    clock = iter(range(0, 10_000, 1))
+    def __init__(self, step: float) -> None:
+        self.step, self.now = step, 0.0
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+def test_a_time_budget_gives_the_best_so_far(tmp_path: Path, monkeypatch: Any) -> None:
+
     with monkeypatch.context() as patched:
-        patched.setattr(pipeline.time, "monotonic", lambda: float(next(clock)))
-        found = mine(settings(tmp_path / "run", k=8, time_budget="3s"))
+        patched.setattr("grade.search.deadline.time", SimpleNamespace(monotonic=Ticking(1.0)))
+        found = mine(settings(tmp_path / "run", k=8, time_budget="12s"))
     assert found.run["partial"]
     assert 3 <= found.motifs[0].size < 8
     # Started again without the budget it goes on, and ends as if it had never been stopped.
     assert mine(settings(tmp_path / "run", k=8)) == mine(settings(tmp_path / "whole", k=8))
+
+
+def test_a_time_budget_that_ends_during_the_verification(tmp_path: Path, monkeypatch: Any) -> None:
+    """What was cut short is reported, and counted in full when the run goes on."""
+
+    whole = mine(settings(tmp_path / "whole"))
+    mine(settings(tmp_path / "run"))  # the levels are there: only the counting is left
+    (tmp_path / "run" / "catalogue.sqlite").unlink()
+    for file in (tmp_path / "run" / "supports").iterdir():
+        file.unlink()
+    with monkeypatch.context() as patched:
+        patched.setattr("grade.search.deadline.time", SimpleNamespace(monotonic=Ticking(1.0)))
+        found = mine(settings(tmp_path / "run", time_budget="8s"))
+    assert found.run["partial"]
+    assert 0 < len(found.motifs) < 10
+    assert {motif.size for motif in found.motifs} == {5}
+    assert mine(settings(tmp_path / "run")) == whole
+
+
+def test_counts_that_a_budget_cut_short_are_not_stored(tmp_path: Path, monkeypatch: Any) -> None:
+    from grade import pipeline
+
+    def cut_off(verifier: Any, pattern: Any, *, seconds: float, **_: Any) -> pipeline.Support:
+        assert seconds < 100.0
+        return pipeline.Support(1, "lower bound", graphs=1, disjoint=1, coverage=5)
+
+    long = {"seconds_per_pattern": 100.0}
+    with monkeypatch.context() as patched:
+        patched.setattr(pipeline.Verifier, "verify", cut_off)
+        found = mine(settings(tmp_path / "run", time_budget="60s", **long))
+    assert found.run["partial"]
+    assert not list((tmp_path / "run" / "supports").iterdir())
+    assert mine(settings(tmp_path / "run", **long)) == mine(settings(tmp_path / "whole", **long))
+
+
+def test_a_budget_too_short_for_the_constraints_is_refused(tmp_path: Path, monkeypatch: Any) -> None:
+    """No pattern of 3 nodes has 4 edges here, so there is nothing to report yet; the run goes on with more time."""
+
+    changes = {"min_edges": 5, "k": 6}
+    with monkeypatch.context() as patched:
+        patched.setattr("grade.search.deadline.time", SimpleNamespace(monotonic=Ticking(1.0)))
+        with pytest.raises(InputError, match="raise --time-budget"):
+            mine(settings(tmp_path / "run", time_budget="4s", **changes))
+    assert not (tmp_path / "run" / "catalogue.sqlite").exists()
+    assert mine(settings(tmp_path / "run", **changes)).motifs
+
+
+def test_training_stops_with_the_budget(tmp_path: Path) -> None:
+    changes = {
+        "rank_by": "estimator",
+        "estimator": "autoregressive",
+        "preset": "fast",
+        "samples": 300,
+        "k": 4,
+    }
+    found = mine(settings(tmp_path / "run", time_budget="0.5s", **changes))
+    assert found.run["partial"]
+    assert found.motifs[0].size == 3
+    assert not (tmp_path / "run" / "models" / "k-04").exists()
+
+
+def no_space(monkeypatch: Any, name: str) -> None:
+    """A disk that is full whenever a file whose name ends so is put in its place."""
+    real = Path.replace
+
+    def replace_unless_full(path: Path, target: Path) -> Path:
+        if Path(target).name.endswith(name):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(path, target)
+
+    monkeypatch.setattr(Path, "replace", replace_unless_full)
+
+
+@pytest.mark.parametrize(
+    "name", ["run.json", "k-04", "k-05.npz", "k-05-0003.json", "timings.json", "catalogue.sqlite"]
+)
+def test_a_full_disk_gets_one_sentence_and_the_run_goes_on(
+    tmp_path: Path, monkeypatch: Any, name: str
+) -> None:
+    changes = {"rank_by": "hybrid", "estimator": "frequency", "samples": 500, "beam": 50}
+    with monkeypatch.context() as patched:
+        no_space(patched, name)
+        with pytest.raises(InputError, match=rf"{name} cannot be written \(No space left on device\); free"):
+            mine(settings(tmp_path / "run", **changes))
+    assert not [file for file in (tmp_path / "run").rglob("*") if file.name.startswith(".")]
+    assert not [file for file in (tmp_path / "run").rglob("*") if file.name == name]
+    assert mine(settings(tmp_path / "run", **changes)) == mine(settings(tmp_path / "whole", **changes))
+
+
+@pytest.mark.parametrize("room", [3_000, 56_000, 75_000])
+def test_a_command_that_may_write_no_more_ends_with_code_2(tmp_path: Path, room: int) -> None:
+    """Files cannot grow past the limit, as on a disk without room: levels, then the catalogue are too large."""
+    arguments = ["mine", "zoo-mini", "-k", "5", "--top", "50", "--beam", "60", "--list-size", "40"]
+    limited = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        f" resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}));"
+        " from grade.cli import main; sys.argv[0] = 'grade'; main()"
+    )
+    command = [sys.executable, "-c", limited, *arguments, "--out", str(tmp_path / "run")]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 2, result.stderr
+    assert result.stderr.count("\n") == 1
+    assert "cannot be written" in result.stderr
+    assert not [file for file in (tmp_path / "run").rglob("*") if file.name.startswith(".")]
+    assert not (tmp_path / "run" / "catalogue.sqlite").exists()
+    for out in ("run", "whole"):
+        subprocess.run([*GRADE, *arguments, "--out", tmp_path / out], check=True, capture_output=True)
+    assert catalogue_bytes(tmp_path / "run") == catalogue_bytes(tmp_path / "whole")
 
 
 def catalogue_bytes(run: Path) -> bytes:

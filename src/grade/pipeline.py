@@ -7,7 +7,7 @@ where it was, and ends with the same catalogue.
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -19,43 +19,50 @@ from grade.runs import Catalogue, Motif, RunFolder
 from grade.sampling import sample as draw
 from grade.search import Constraints, Level, OccurrenceLists, beam_search
 from grade.search.beam import START, Bounds, derived
-from grade.search.ranking import LogProbability, needs_estimator, ranking
+from grade.search.deadline import NEVER, Deadline, OutOfTime
+from grade.search.ranking import LogProbability, ranking
 from grade.search.reestimate import reestimate
 from grade.settings import MineSettings
 from grade.sources import load
 from grade.units import parse_bytes, parse_seconds
-from grade.verify import Support, verify_pattern
+from grade.verify import Support, Verifier
 
 Report = Callable[[str, float], None]  # gets the stage and the share of it that is done
 
 METHODS = ("search", "sampling")
 PAST_ENUMERATION = 1e9  # from here on an estimate is made ready, should exact counting run out of time
+SEARCH_SHARE = 0.8  # of a time budget; the rest is for the verification
+LEAST_SECONDS = 0.05  # to count a pattern when time is up: enough to find some occurrences
 
 
 def mine(settings: MineSettings, graphs: GraphSet | None = None, report: Report | None = None) -> Catalogue:
     """Find the most frequent patterns of k nodes. The set is loaded by its name unless it is given."""
-    deadline = time.monotonic() + parse_seconds(settings.time_budget) if settings.time_budget else np.inf
+    clock = Clock.of(settings.time_budget)
     graphs = load(settings.graphs) if graphs is None else graphs
     constraints = constraints_of(settings)
     check(settings, graphs, constraints)
-    miner = Miner(
-        settings, graphs, constraints, RunFolder.begin(settings.out, stored(settings), graphs), report
-    )
+    run = RunFolder.begin(settings.out, stored(settings), graphs)
+    miner = Miner(settings, graphs, constraints, run, clock, report)
     if miner.run.catalogue.is_file():
         known = Catalogue.load(miner.run.catalogue)
         if not known.run["partial"]:  # a run that a time budget stopped goes on with a new one
             return known
 
     if settings.method == "sampling":
-        levels = [most_frequent(miner.sample(settings.k), graphs, constraints)]
+        try:
+            levels = [most_frequent(miner.sample(settings.k), graphs, constraints)]
+        except OutOfTime:
+            raise InputError(
+                "The time budget ran out before the sample was drawn; raise --time-budget."
+            ) from None
     else:
-        levels = miner.search(deadline)
-    motifs = miner.verify(levels, deadline)
+        levels = miner.search()
+    motifs = miner.verify(levels)
     catalogue = Catalogue(
         {
             **miner.run.description(),
             "constraints": constraints.describe(),
-            "partial": levels[-1].size < settings.k,
+            "partial": miner.cut_short,
         },
         [summary(level) for level in levels],
         motifs,
@@ -64,6 +71,21 @@ def mine(settings: MineSettings, graphs: GraphSet | None = None, report: Report 
     )
     catalogue.save(miner.run.catalogue)
     return catalogue
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Until when patterns are searched for, and until when what was found is verified."""
+
+    search: Deadline = NEVER
+    verify: Deadline = NEVER
+
+    @classmethod
+    def of(cls, budget: str | None) -> "Clock":
+        if budget is None:
+            return cls()
+        seconds = parse_seconds(budget)
+        return cls(Deadline.after(SEARCH_SHARE * seconds), Deadline.after(seconds))
 
 
 class Miner:
@@ -75,9 +97,11 @@ class Miner:
         graphs: GraphSet,
         constraints: Constraints,
         run: RunFolder,
+        clock: Clock,
         report: Report | None,
     ) -> None:
         self.settings, self.graphs, self.constraints, self.run = settings, graphs, constraints, run
+        self.clock, self.cut_short = clock, False  # whether the time budget ran out
         self.report = report or (lambda stage, share: None)
         self.threads = thread_count(settings.threads)
         self.bounds = Bounds.from_memory(
@@ -95,71 +119,90 @@ class Miner:
                     count=self.settings.samples,
                     seed=self.settings.seed,
                     threads=self.threads,
+                    progress=self.clock.search.keep_going,
                 )
                 save_sample(drawn, self.run.sample(k))
         return load_sample(self.run.sample(k))
 
-    def estimators(self) -> dict[int, LogProbability]:
-        """Fit an estimator for each size, or one for all, to samples of those sizes."""
-        from grade.estimators import fit_to_folder, load_estimator, preset
+    def log_probability(self, k: int) -> LogProbability:
+        """That of the estimator of one size, or of all sizes, fitted to samples when it is first needed."""
+        from grade.estimators import fit_to_folder, load_estimator, preset_for
 
-        sizes = range(START + 1, self.settings.k + 1)
-        groups = [list(sizes)] if self.settings.one_model else [[k] for k in sizes]
-        models: dict[int, LogProbability] = {}
-        for group in groups:
-            folder = self.run.model(group[-1])
-            if not folder.is_dir():
-                samples = [self.sample(k) for k in group]
-                chosen = preset(
-                    self.settings.estimator,
-                    self.settings.preset,
-                    sum(map(len, samples)),
-                    seed=self.settings.seed,
-                )
-                with self.stage(f"fit k = {group[0]} to {group[-1]}", "training"):
-                    fit_to_folder(samples, chosen, folder)
-            model = load_estimator(folder)
-            models |= dict.fromkeys(group, model.log_probability)
-        return models
+        sizes = range(START + 1, self.settings.k + 1) if self.settings.one_model else [k]
+        folder = self.run.model(sizes[-1])
+        if not folder.is_dir():
+            samples = [self.sample(size) for size in sizes]
+            chosen = preset_for(
+                samples, self.settings.estimator, self.settings.preset, seed=self.settings.seed
+            )
+            with self.stage(f"fit k = {sizes[0]} to {sizes[-1]}", "training"):
+                fit_to_folder(samples, chosen, folder, lambda _: self.clock.search.check())
+        return load_estimator(folder).log_probability
 
-    def search(self, deadline: float) -> list[Level]:
+    def search(self) -> list[Level]:
         """Grow patterns from 3 to k nodes (the paper's Algorithm 1), as far as time allows."""
-        models = self.estimators() if needs_estimator(self.settings.rank_by) else None
         levels = self.run.load_levels(self.graphs)
+        deadline = self.clock.search
         steps = beam_search(
             self.graphs,
             self.settings.k,
             beam=self.settings.beam,
-            score=ranking(self.settings.rank_by, self.graphs, self.settings.beam, models),
+            score=ranking(
+                self.settings.rank_by, self.graphs, self.settings.beam, BySize(self.log_probability), deadline
+            ),
             constraints=self.constraints,
             bounds=self.bounds,
             seed=self.settings.seed,
             threads=self.threads,
             start_from=levels[-1] if levels else None,
+            deadline=deadline,
         )
-        while (not levels or levels[-1].size < self.settings.k) and time.monotonic() < deadline:
-            size = levels[-1].size + 1 if levels else START
-            with self.stage(f"search k = {size}", "search"):
-                level = next(steps)
-                self.run.save_level(level)
-            levels.append(level)
-            if len(level.lists) == 0:
-                raise InputError(
-                    f"No pattern of {size} nodes in {self.settings.graphs} satisfies the constraints; relax one."
-                )
-        if not levels:
-            raise InputError("The time budget ran out before the first size was done; raise --time-budget.")
+        try:
+            while not levels or levels[-1].size < self.settings.k:
+                deadline.check()
+                size = levels[-1].size + 1 if levels else START
+                with self.stage(f"search k = {size}", "search"):
+                    level = next(steps)
+                    self.run.save_level(level)
+                levels.append(level)
+                if len(level.lists) == 0:
+                    raise InputError(
+                        f"No pattern of {size} nodes in {self.settings.graphs} satisfies the constraints; relax one."
+                    )
+        except OutOfTime:
+            self.cut_short = True
+            levels = self.best_so_far(levels)
         return levels
 
-    def verify(self, levels: list[Level], deadline: float) -> list[Motif]:
-        """Count the best patterns exactly, those past counting by estimate, until enough satisfy all constraints."""
+    def best_so_far(self, levels: list[Level]) -> list[Level]:
+        """Up to the largest size with a pattern that satisfies all constraints: others were kept to grow further."""
+        while levels and not self.constraints.accepts(levels[-1].lists.patterns).any():
+            levels = levels[:-1]
+        if not levels:
+            raise InputError(
+                "The time budget ran out before a pattern was found that satisfies the constraints; raise"
+                " --time-budget, and the run goes on."
+            )
+        return levels
+
+    def verify(self, levels: list[Level]) -> list[Motif]:
+        """Count the best patterns exactly, those past counting by estimate, until enough satisfy all constraints.
+
+        What is cut short by the time budget is reported but not stored, so that a run that goes on counts it in full.
+        """
         level = levels[-1]
         motifs: list[tuple[Support, int]] = []
         estimates = self.estimates(levels)
-        for row in range(len(level.lists)):
-            if len(motifs) == self.settings.top:
+        verifier = Verifier(self.graphs, self.threads, self.settings.fusible)
+        for row in np.flatnonzero(self.constraints.accepts(level.lists.patterns)).tolist():
+            missing = self.settings.top - len(motifs)
+            if missing == 0:
                 break
-            support = self.support(level, row, estimates, deadline)
+            if motifs and self.clock.verify.passed:
+                self.cut_short = True
+                break
+            seconds = max(self.clock.verify.left() / missing, LEAST_SECONDS)
+            support = self.support(level, row, verifier, estimates, seconds)
             if support.occurrences > 0 and support.graphs >= self.constraints.min_graphs:
                 motifs.append((support, row))
             self.report("verify", len(motifs) / self.settings.top)
@@ -175,41 +218,48 @@ class Miner:
         name = f"supports/k-{levels[-1].size:02}-estimates.json"
         stored = self.run.read_json(name)
         if stored is None:
-            with self.stage("estimate", "verification"):
-                counts, errors = reestimate(
-                    self.graphs,
-                    levels,
-                    rows,
-                    constraints=self.constraints,
-                    bounds=self.bounds,
-                    seed=derived(self.settings.seed, 99),
-                    threads=self.threads,
-                )
-                stored = [counts.tolist(), errors.tolist()]
-                self.run.write_json(name, stored)
+            try:
+                with self.stage("estimate", "verification"):
+                    counts, errors = reestimate(
+                        self.graphs,
+                        levels,
+                        rows,
+                        constraints=self.constraints,
+                        bounds=self.bounds,
+                        seed=derived(self.settings.seed, 99),
+                        threads=self.threads,
+                        deadline=Deadline.after(self.clock.verify.left() / 2),
+                    )
+            except OutOfTime:
+                self.cut_short = True
+                return {}
+            stored = [counts.tolist(), errors.tolist()]
+            self.run.write_json(name, stored)
         return {int(row): (stored[0][i], stored[1][i]) for i, row in enumerate(rows)}
 
     def support(
-        self, level: Level, row: int, estimates: dict[int, tuple[float, float]], deadline: float
+        self,
+        level: Level,
+        row: int,
+        verifier: Verifier,
+        estimates: dict[int, tuple[float, float]],
+        seconds: float,
     ) -> Support:
-        """The supports of one pattern, from the run folder if they are there."""
+        """The supports of one pattern, from the run folder if they are there; in so many seconds at most."""
         name = f"supports/k-{level.size:02}-{row:04}.json"
         known = self.run.read_json(name)
-        if known is None:
-            with self.stage(None, "verification"):
-                limit = min(self.settings.seconds_per_pattern, max(deadline - time.monotonic(), 1.0))
-                found = verify_pattern(
-                    self.graphs,
-                    level.lists.patterns[row],
-                    seconds=limit,
-                    threads=self.threads,
-                    fusible=self.settings.fusible,
-                    estimate=estimates.get(row),
-                    examples=20,
-                )
-                known = asdict(found)
-                self.run.write_json(name, known)
-        return Support(**{**known, "per_graph": [(graph, count) for graph, count in known["per_graph"]]})
+        if known is not None:
+            return Support(**{**known, "per_graph": [(graph, count) for graph, count in known["per_graph"]]})
+        limit = min(self.settings.seconds_per_pattern, seconds)
+        with self.stage(None, "verification"):
+            found = verifier.verify(
+                level.lists.patterns[row], seconds=limit, estimate=estimates.get(row), examples=20
+            )
+        if limit < self.settings.seconds_per_pattern and not found.complete:
+            self.cut_short = True
+        else:
+            self.run.write_json(name, asdict(found))
+        return found
 
     @contextmanager
     def stage(self, label: str | None, name: str) -> Iterator[None]:
@@ -218,6 +268,18 @@ class Miner:
             self.report(label, 0.0)
         yield
         self.run.add_seconds(name, time.perf_counter() - begin)
+
+
+class BySize(dict[int, LogProbability]):
+    """Estimators by size, made when the search first asks for one."""
+
+    def __init__(self, make: Callable[[int], LogProbability]) -> None:
+        super().__init__()
+        self.make = make
+
+    def __missing__(self, size: int) -> LogProbability:
+        self[size] = self.make(size)
+        return self[size]
 
 
 def stored(settings: MineSettings) -> dict[str, object]:

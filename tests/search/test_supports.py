@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from grade.graphs import GraphSet
+from grade.graphs import GraphSet, PatternTable
 from grade.search import OccurrenceLists
-from grade.search.ranking import RANKINGS, ranking
+from grade.search.deadline import Deadline, OutOfTime
+from grade.search.ranking import CHUNK, RANKINGS, ranking
 from grade.sources import load
 from tests.search.test_beam import search
 
@@ -49,11 +51,34 @@ def test_rankings_order_by_support_then_by_count(mini: GraphSet, lists: Occurren
 def test_hybrid_ranks_what_the_estimator_chose_by_counts(mini: GraphSet, lists: OccurrenceLists) -> None:
     rng = np.random.default_rng(0)
     guess = rng.normal(size=len(lists))
-    scores = ranking("hybrid", mini, 20, {4: lambda patterns: guess})(lists)
+    by_key = dict(zip(lists.patterns.keys.tolist(), guess, strict=True))
+
+    def log_probability(patterns: PatternTable) -> NDArray[np.float64]:
+        return np.array([by_key[key] for key in patterns.keys.tolist()])
+
+    scores = ranking("hybrid", mini, 20, {4: log_probability})(lists)
     chosen = np.argsort(-guess)[:40]
     assert np.isfinite(scores).sum() == 40
     assert np.array_equal(scores[chosen], lists.counts[chosen])
-    assert np.array_equal(ranking("estimator", mini, 20, {4: lambda patterns: guess})(lists), guess)
+    assert np.array_equal(ranking("estimator", mini, 20, {4: log_probability})(lists), guess)
+
+
+def test_scoring_stops_at_the_deadline(mini: GraphSet, lists: OccurrenceLists) -> None:
+    scored = []
+
+    def log_probability(patterns: PatternTable) -> NDArray[np.float64]:
+        scored.append(len(patterns))
+        return np.zeros(len(patterns))
+
+    class TwoLooks(Deadline):
+        @property
+        def passed(self) -> bool:
+            return len(scored) == 2
+
+    with pytest.raises(OutOfTime):
+        ranking("estimator", mini, 20, {4: log_probability}, TwoLooks())(lists)
+    assert scored == [CHUNK, CHUNK]
+    assert sum(scored) < len(lists)
 
 
 def test_an_unknown_ranking_is_refused(mini: GraphSet) -> None:

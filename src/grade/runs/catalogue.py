@@ -70,6 +70,8 @@ class Catalogue:
             connection = sqlite3.connect(temporary)
             try:
                 self._fill(connection)
+            except sqlite3.OperationalError as error:  # a full disk; whole_file makes a sentence of it
+                raise OSError(str(error)) from error
             finally:
                 connection.close()
 

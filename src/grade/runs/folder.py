@@ -21,7 +21,7 @@ import numpy as np
 
 from grade import __version__
 from grade.errors import InputError
-from grade.files import whole_file, writable_target
+from grade.files import refuse_writing, whole_file, writable_target
 from grade.graphs import GraphSet, Pattern, PatternTable
 from grade.search import Level, OccurrenceLists
 
@@ -56,13 +56,17 @@ class RunFolder:
                     f"{path} holds a run with {what}; choose another folder, or remove that one."
                 )
             run.remove_leftovers()
+            run.make_folders()
             return run
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise InputError(f"{path} exists and is no run; choose another folder.")
         writable_target(path)
-        for folder in ("samples", "models", "levels", "supports"):
-            (path / folder).mkdir(parents=True, exist_ok=True)
-        run.write_json(RUN_FILE, description)
+        run.make_folders()
+        try:
+            run.write_json(RUN_FILE, description)
+        except InputError:
+            shutil.rmtree(path)  # a folder without run.json would not be taken for a run
+            raise
         return run
 
     @classmethod
@@ -73,6 +77,13 @@ class RunFolder:
         run = cls(path)
         run.description()
         return run
+
+    def make_folders(self) -> None:
+        try:
+            for folder in ("samples", "models", "levels", "supports"):
+                (self.path / folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise refuse_writing(self.path, error) from error
 
     def remove_leftovers(self) -> None:
         """Remove what a killed run was writing (`grade.files` writes under such names, then renames)."""

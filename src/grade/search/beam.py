@@ -16,6 +16,7 @@ from grade import _core
 from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.search.constraints import Constraints
+from grade.search.deadline import NEVER, Deadline
 from grade.search.expand import grow
 from grade.search.occurrences import OccurrenceLists
 
@@ -72,11 +73,13 @@ def beam_search(
     seed: int = 0,
     threads: int = 1,
     start_from: Level | None = None,
+    deadline: Deadline = NEVER,
 ) -> Iterator[Level]:
     """Yield the kept patterns of sizes 3 .. k; after ``start_from`` if that is given.
 
     The last level holds only patterns that satisfy all constraints on patterns. Ties go to the smaller pattern key, so
-    that the result depends on the set, the settings and the seed alone.
+    that the result depends on the set, the settings and the seed alone. A level that the deadline finds unfinished is
+    dropped, and `OutOfTime` raised: those handed out before are the same as without it.
     """
     level = start_from
     if level is None:
@@ -96,10 +99,12 @@ def beam_search(
             capacity=bounds.capacity,
             seed=derived(seed, level.size, 0),
             threads=threads,
+            deadline=deadline,
         )
         if level.size + 1 == k:
             grown = grown.take(np.flatnonzero(constraints.accepts(grown.patterns)))
         level = select(grown, score(grown), beam, bounds, seed, begin)
+        deadline.check()
         yield level
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from grade import _core
 from grade.graphs import GraphSet, PatternTable
 from grade.search.constraints import UNLIMITED, Constraints
+from grade.search.deadline import NEVER, Deadline
 from grade.search.occurrences import OccurrenceLists
 
 
@@ -29,6 +30,7 @@ def grow(
     capacity: int,
     seed: int,
     threads: int,
+    deadline: Deadline = NEVER,
 ) -> OccurrenceLists:
     """All patterns that grow from the lists by one node, with their occurrences.
 
@@ -36,6 +38,7 @@ def grow(
     ----------
     steps_left : growth steps that follow this one, for "contains" constraints
     capacity : about how many grown occurrences may be made; more ways to grow are thinned
+    deadline : when it passes, the work is dropped and `OutOfTime` raised
     """
     limits = (
         constraints.allowed_nodes(graphs),
@@ -48,11 +51,19 @@ def grow(
     by_graph = np.argsort(lists.occurrences[:, 0], kind="stable")  # ids of a graph are consecutive
     occurrences = lists.occurrences[by_graph]
     owner = lists.pattern_of_row[by_graph]
-    ways = _core.growth_counts(graphs.core, occurrences, *limits, threads, None)
+    ways = _core.growth_counts(graphs.core, occurrences, *limits, threads, deadline.keep_going)
     rates = growth_rates(np.bincount(owner, ways, len(lists)).astype(np.float64), capacity)
     rows, sums, ids, types, edges, automorphisms = _core.expand(
-        graphs.core, occurrences, lists.weights[by_graph], rates[owner], *limits, seed, threads, None
+        graphs.core,
+        occurrences,
+        lists.weights[by_graph],
+        rates[owner],
+        *limits,
+        seed,
+        threads,
+        deadline.keep_going,
     )
+    deadline.check()
     patterns = PatternTable(types, edges, automorphisms, graphs.node_vocabulary, graphs.edge_vocabulary)
     parents = connected_parts(patterns, lists.patterns)
     met_in_full = np.append(lists.complete & (rates >= 1), False)  # -1 stands for "not in B"

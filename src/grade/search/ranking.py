@@ -8,9 +8,12 @@ from numpy.typing import NDArray
 from grade.errors import InputError
 from grade.graphs import GraphSet, PatternTable
 from grade.search.beam import Score
+from grade.search.deadline import NEVER, Deadline
 from grade.search.occurrences import OccurrenceLists
 
 LogProbability = Callable[[PatternTable], NDArray[np.float64]]
+
+CHUNK = 256  # candidates scored between two looks at the clock
 
 RANKINGS = {
     "occurrences": "number of occurrences, the paper's frequency",
@@ -23,9 +26,13 @@ RANKINGS = {
 
 
 def ranking(
-    name: str, graphs: GraphSet, beam: int, log_probability: Mapping[int, LogProbability] | None = None
+    name: str,
+    graphs: GraphSet,
+    beam: int,
+    log_probability: Mapping[int, LogProbability] | None = None,
+    deadline: Deadline = NEVER,
 ) -> Score:
-    """The score by this name. The estimator's are taken by size from ``log_probability``."""
+    """The score by this name. The estimator's are taken by size from ``log_probability``, until the deadline."""
     if name not in RANKINGS:
         raise InputError(f"There is no ranking named {name!r}; known: {', '.join(RANKINGS)}.")
 
@@ -35,7 +42,7 @@ def ranking(
         if name in ("graphs", "disjoint", "coverage"):
             return lists.supports(graphs)[name] + tie_break(lists.counts)
         assert log_probability is not None
-        scores = log_probability[lists.patterns.size](lists.patterns)
+        scores = in_chunks(log_probability[lists.patterns.size], lists.patterns, deadline)
         if name == "estimator":
             return scores
         chosen = np.argsort(-scores, kind="stable")[: 2 * beam]
@@ -44,6 +51,17 @@ def ranking(
         return result
 
     return score
+
+
+def in_chunks(
+    log_probability: LogProbability, patterns: PatternTable, deadline: Deadline
+) -> NDArray[np.float64]:
+    """[n] scores, with looks at the clock in between; the same chunks with and without a deadline."""
+    scores = []
+    for begin in range(0, len(patterns), CHUNK):
+        deadline.check()
+        scores.append(log_probability(patterns.take(np.arange(begin, min(begin + CHUNK, len(patterns))))))
+    return np.concatenate(scores) if scores else np.zeros(0)
 
 
 def needs_estimator(name: str) -> bool:

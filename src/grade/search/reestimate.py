@@ -2,8 +2,8 @@
 
 The search keeps patterns because their counts came out high, so its own counts of what it kept lean upwards. Here a
 *family* of patterns of sizes 3 .. k is fixed, in which every pattern but the smallest has a connected part one node
-smaller, and new seeds draw new lists: given the family, the counts of each replicate are unbiased (grade.search.expand),
-so their mean is, and their spread gives its error.
+smaller, and new seeds draw new lists: given the family, the counts of each replicate are unbiased
+(grade.search.expand), so their mean is, and their spread gives its error.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,6 +15,7 @@ from grade import _core
 from grade.graphs import GraphSet, PatternTable
 from grade.search.beam import START, Bounds, Level, derived
 from grade.search.constraints import Constraints
+from grade.search.deadline import NEVER, Deadline
 from grade.search.expand import connected_parts, grow, without
 from grade.search.occurrences import OccurrenceLists
 
@@ -31,6 +32,7 @@ def reestimate(
     seed: int,
     replicates: int = 4,
     threads: int = 1,
+    deadline: Deadline = NEVER,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Unbiased counts of patterns of the last level, and their standard errors.
 
@@ -51,6 +53,7 @@ def reestimate(
             bounds=bounds,
             seed=derived(seed, replicate),
             threads=threads,
+            deadline=deadline,
         )[-1]
         for replicate in range(replicates)
     ]
@@ -114,6 +117,7 @@ def draw_counts(
     bounds: Bounds,
     seed: int,
     threads: int = 1,
+    deadline: Deadline = NEVER,
 ) -> list[NDArray[np.float64]]:
     """One replicate: unbiased counts of all patterns of a family, in its order."""
     count = _core.count_instances(graphs.core, START, threads, None)
@@ -128,6 +132,7 @@ def draw_counts(
             capacity=bounds.capacity,
             seed=derived(seed, step, 0),
             threads=threads,
+            deadline=deadline,
         ).aligned(kept)
         found.append(lists.counts)
     return found

@@ -113,14 +113,10 @@ def verify_pattern(
     examples: int = 0,
     progress: Progress | None = None,
 ) -> Support:
-    """All supports of one pattern, and its first occurrences as examples.
-
-    An estimate (count, standard error) stands in where time runs out, unless more than that was counted by then.
-    """
-    support = Verifier(graphs, threads, fusible).support(pattern, seconds, True, examples, progress)
-    if support.quality == EXACT or estimate is None or estimate[0] < support.occurrences:
-        return support
-    return replace(support, occurrences=estimate[0], standard_error=estimate[1], quality=ESTIMATE)
+    """All supports of one pattern; see `Verifier.verify`, which is quicker for many patterns of one set."""
+    return Verifier(graphs, threads, fusible).verify(
+        pattern, seconds=seconds, estimate=estimate, examples=examples, progress=progress
+    )
 
 
 def verify_patterns(
@@ -152,12 +148,30 @@ def verify_patterns(
 
 
 class Verifier:
-    """A graph set indexed for the counting of patterns."""
+    """A graph set indexed for the counting of patterns: made once, asked for many."""
 
     def __init__(self, graphs: GraphSet, threads: int | None = None, fusible: bool = False) -> None:
         self.graphs = graphs
         self.threads = thread_count(threads)
         self.matcher = _core.Matcher(graphs.core, fusible)
+
+    def verify(
+        self,
+        pattern: Pattern,
+        *,
+        seconds: float | None = None,
+        estimate: tuple[float, float] | None = None,
+        examples: int = 0,
+        progress: Progress | None = None,
+    ) -> Support:
+        """All supports of one pattern, and its first occurrences as examples.
+
+        An estimate (count, standard error) stands in where time runs out, unless more than that was counted by then.
+        """
+        support = self.support(pattern, seconds, True, examples, progress)
+        if support.quality == EXACT or estimate is None or estimate[0] < support.occurrences:
+            return support
+        return replace(support, occurrences=estimate[0], standard_error=estimate[1], quality=ESTIMATE)
 
     def support(
         self,

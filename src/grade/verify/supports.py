@@ -41,6 +41,12 @@ class Support:
     )  # the first occurrences, ascending global node ids
     seconds: float = 0.0
 
+    @property
+    def complete(self) -> bool:
+        """Whether counting came to its end: more time would change nothing."""
+        qualities = (self.quality, self.graphs_quality, self.disjoint_quality, self.coverage_quality)
+        return all(quality == EXACT for quality in qualities)
+
     def most_common(self, n: int) -> list[tuple[int, int]]:
         """The n graphs with the most occurrences, as (graph, occurrences)."""
         return sorted(((graph, count) for graph, count in self.per_graph), key=lambda row: (-row[1], row[0]))[
