@@ -168,26 +168,26 @@ class Experiment:
 
     # All that was named is counted
 
-    def named(self) -> dict[tuple[str, str], dict[int, dict[str, Any]]]:
-        """What each (method, constraints) named of each size, in the order of the tables."""
+    def named(self, under: str) -> dict[str, dict[int, dict[str, Any]]]:
+        """What each method named of each size, in the order of the tables."""
         methods = [*self.searches, *self.settings["samplers"]]
-        found = {(m, u): self.read(f"named/{m}, {u}") for u in self.constraints for m in methods}
-        return {pair: {int(k): row for k, row in by_size.items()} for pair, by_size in found.items()}
+        found = {method: self.read(f"named/{method}, {under}") for method in methods}
+        return {method: {int(k): row for k, row in by_size.items()} for method, by_size in found.items()}
 
-    def patterns(self, k: int) -> PatternTable:
+    def patterns(self, under: str, k: int) -> PatternTable:
         """The different patterns of one size that any method named."""
-        keys = sorted({key for by_size in self.named().values() for key in by_size[k]["keys"]})
-        return self.table(keys)
+        keys = {key for by_size in self.named(under).values() for key in by_size[k]["keys"]}
+        return self.table(sorted(keys))
 
     def table(self, keys: list[str]) -> PatternTable:
         return PatternTable.from_keys(keys, self.graphs.node_vocabulary, self.graphs.edge_vocabulary)
 
-    def count(self, k: int) -> None:
+    def count(self, under: str, k: int) -> None:
         """Exact counts with a cut-off, the paper's protocol."""
-        patterns = self.patterns(k)
+        patterns = self.patterns(under, k)
         found = verify_patterns(self.graphs, patterns, self.settings["cutoff"], threads=1)
         self.write(
-            f"counted/{k}",
+            f"counted/{under}, {k}",
             {
                 pattern.key: [support.occurrences, support.quality == "exact", support.disjoint]
                 for pattern, support in zip(patterns, found, strict=True)
@@ -199,7 +199,7 @@ class Experiment:
         sampler = self.settings["samplers"][0]
         result = []
         for method in (f"GraDE ({sampler})", sampler):
-            patterns = self.table(self.named()[method, "none"][k]["keys"])
+            patterns = self.table(self.named("none")[method][k]["keys"])
             for cutoff in self.settings["sensitivity_cutoffs"]:
                 found = verify_patterns(self.graphs, patterns, cutoff, threads=1)
                 counts = [support.occurrences for support in found]
@@ -213,25 +213,28 @@ class Experiment:
                 )
         self.write(f"cutoffs/{k}", result)
 
-    def estimate(self, replicate: int) -> None:
-        """One replicate of the unbiased counts of all patterns of all sizes."""
-        family = family_of({k: self.patterns(k) for k in self.settings["sizes"]})
+    def estimate(self, under: str, replicate: int) -> None:
+        """One replicate of the unbiased counts of all patterns of all sizes.
+
+        Growing under the constraints loses nothing: whatever leads to a wanted occurrence satisfies them.
+        """
+        family = family_of({k: self.patterns(under, k) for k in self.settings["sizes"]})
         counts = draw_counts(
             self.graphs,
             family,
-            constraints=Constraints(),
+            constraints=self.constraints[under],
             bounds=self.bounds,
             seed=derived(self.settings["seed"], ESTIMATE_SEED, replicate),
         )
         found = {}
         for k in self.settings["sizes"]:
             by_key = dict(zip(family[k - START].keys.tolist(), counts[k - START], strict=True))
-            wanted = self.patterns(k)
+            wanted = self.patterns(under, k)
             found[k] = {
                 pattern.key: float(by_key[key])
                 for pattern, key in zip(wanted, wanted.keys.tolist(), strict=True)
             }
-        self.write(f"estimated/{replicate}", found)
+        self.write(f"estimated/{under}, {replicate}", found)
 
     # Files
 
@@ -253,13 +256,13 @@ class Experiment:
         drawn = [(s, k) for s in samplers for k in reversed(sizes)]
         yield [(f"sampled/{s}-{k}", "draw", (s, k)) for s, k in drawn]
         yield [(f"trained/{s}-{k}", "train", (s, k)) for s, k in drawn]
-        yield [(f"named/{m}, {u}", "search", (m, u)) for u in self.constraints for m in self.searches] + [
-            (f"named/{s}, {u}", "baseline", (s, u)) for u in self.constraints for s in samplers
-        ]
-        yield [(f"estimated/{r}", "estimate", (r,)) for r in range(self.settings["replicates"])]
-        yield [(f"counted/{k}", "count", (k,)) for k in reversed(sizes)] + [
-            (f"cutoffs/{k}", "compare_cutoffs", (k,)) for k in self.settings["sensitivity_sizes"]
-        ]
+        for u in self.constraints:
+            yield [(f"named/{m}, {u}", "search", (m, u)) for m in self.searches] + [
+                (f"named/{s}, {u}", "baseline", (s, u)) for s in samplers
+            ]
+            yield [(f"estimated/{u}, {r}", "estimate", (u, r)) for r in range(self.settings["replicates"])]
+            yield [(f"counted/{u}, {k}", "count", (u, k)) for k in reversed(sizes)]
+        yield [(f"cutoffs/{k}", "compare_cutoffs", (k,)) for k in self.settings["sensitivity_sizes"]]
 
     def run(self, jobs: int) -> None:
         """All tasks that have no result yet."""
@@ -273,25 +276,27 @@ class Experiment:
 
     def results(self) -> list[dict[str, Any]]:
         """One row for each method, constraints and size; then the sensitivity to the cut-off."""
-        replicates = [self.read(f"estimated/{r}") for r in range(self.settings["replicates"])]
-        rows = []
-        for (method, under), by_size in self.named().items():
-            for k, row in by_size.items():
-                keys, counted = row["keys"], self.read(f"counted/{k}")
-                drawn = [np.array([r[str(k)][key] for key in keys]) for r in replicates]
-                rows.append(
-                    {
-                        "method": method,
-                        "constraints": under,
-                        "k": k,
-                        "patterns": len(keys),
-                        "seconds": {name: round(value, 2) for name, value in row["seconds"].items()},
-                        "counted": summary([counted[key][0] for key in keys]),
-                        "exact": sum(counted[key][1] for key in keys),
-                        "disjoint": summary([counted[key][2] for key in keys]),
-                        "estimated": estimated(drawn, [counted[key] for key in keys]),
-                    }
-                )
+        rows: list[dict[str, Any]] = []
+        for under in self.constraints:
+            draws = range(self.settings["replicates"])
+            replicates = [self.read(f"estimated/{under}, {r}") for r in draws]
+            for method, by_size in self.named(under).items():
+                for k, row in by_size.items():
+                    keys, counted = row["keys"], self.read(f"counted/{under}, {k}")
+                    drawn = [np.array([r[str(k)][key] for key in keys]) for r in replicates]
+                    rows.append(
+                        {
+                            "method": method,
+                            "constraints": under,
+                            "k": k,
+                            "patterns": len(keys),
+                            "seconds": {name: round(value, 2) for name, value in row["seconds"].items()},
+                            "counted": summary([counted[key][0] for key in keys]),
+                            "exact": sum(counted[key][1] for key in keys),
+                            "disjoint": summary([counted[key][2] for key in keys]),
+                            "estimated": estimated(drawn, [counted[key] for key in keys]),
+                        }
+                    )
         for k in self.settings["sensitivity_sizes"]:
             rows += [{"cutoffs": True, "k": k, **row} for row in self.read(f"cutoffs/{k}")]
         return rows
