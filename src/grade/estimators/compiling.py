@@ -2,7 +2,7 @@
 compiler fuses most of them. Compilation takes a minute, and not every machine has what it needs.
 """
 
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import torch
@@ -16,7 +16,7 @@ class Compiled(nn.Module):
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
-        self.network, self.fast = network, torch.compile(network)
+        self.network, self.fast = network, try_compile(network)
 
     def forward(self, *inputs: Any) -> Any:
         if self.fast is not self.network:
@@ -25,6 +25,14 @@ class Compiled(nn.Module):
             except Exception:  # whatever a compiler stumbles over; the network's own errors come again below
                 self.fast = self.network
         return self.network(*inputs)
+
+
+def try_compile(network: nn.Module) -> nn.Module:
+    """What torch's compiler makes of the network; the network where there is no compiler."""
+    try:
+        return cast(nn.Module, torch.compile(network))
+    except Exception:  # a version of Python that it does not know, say
+        return network
 
 
 def compiled(network: nn.Module) -> Compiled:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -29,6 +29,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from grade.errors import InputError
+from grade.estimators.compiling import try_compile
 from grade.estimators.world import World
 from grade.files import whole_file
 from grade.settings import EstimatorSettings
@@ -163,7 +164,7 @@ class Run:
         )
         self.forward: nn.Module = self.network  # what computes the loss: the network, compiled or not
         if cuda and settings.compile:
-            self.forward = cast(nn.Module, torch.compile(self.network))
+            self.forward = try_compile(self.network)
 
     def stepper(self, loss: Callable[[nn.Module, int], Tensor]) -> Callable[[], None]:
         """A function that takes one step: eager, or the replay of a CUDA graph after a few eager ones."""
