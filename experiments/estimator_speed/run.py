@@ -5,7 +5,8 @@
 
 SAMPLE is a folder that `grade sample` made (about 16,000 occurrences: density 0.1), CENSUS.npz the exact counts from
 `grade census`. Results are written after every stage, as results.json and results.md, so that a run that is cut short
-keeps what it measured. A stage's time excludes the first call, which warms up or compiles.
+keeps what it measured. A stage's time excludes a first call on batches of the same shape, which warms up or compiles;
+how long compiling the training took is a column of its own.
 """
 
 import argparse
@@ -33,7 +34,6 @@ from grade.settings import EstimatorSettings
 from grade.sources import load
 
 HERE = Path(__file__).parent
-WARM_UP = 2_000  # candidates scored before the clock starts
 
 
 class Results:
@@ -83,8 +83,14 @@ def main() -> None:
     torch._dynamo.config.suppress_errors = True  # what cannot be compiled runs as it is
     sample, patterns, counts = read_inputs(arguments)
     name = torch.cuda.get_device_name() if device == "cuda" else platform.processor() or platform.machine()
-    kind = "bfloat16" if settings["bfloat16"] else "float32"
-    peak = next((value for part, value in everything["peak"][kind].items() if part in name), None)
+    kind = (
+        "bfloat16"
+        if settings["bfloat16"]
+        else "float32 on tensor cores (TF32)"
+        if device == "cuda"
+        else "float32"
+    )
+    peak = next((value for part, value in everything["peak"].get(kind, {}).items() if part in name), None)
     results = Results(
         arguments.out,
         {
@@ -103,11 +109,26 @@ def main() -> None:
     disco = train_disco(sample, settings, device, peak, results)
     autoregressive = train_autoregressive(sample, settings, device, results)
     rows = np.resize(np.arange(len(patterns)), settings["candidates"])
-    score(autoregressive, "autoregressive", patterns, counts, rows, len(rows), None, results)
-    paths = sorted(settings["paths"].items(), key=lambda item: item[1][1] * item[1][2])  # cheapest first
-    for name, (kernel, steps, rounds, shared) in paths:
-        changes = {"kernel": kernel, "path_steps": steps, "rounds": rounds, "shared_noise": shared}
-        disco.settings = replace(disco.settings, **changes, compile=settings["compile"])
+    chosen, members = autoregressive.settings, autoregressive.networks
+    for name, (number, draws, bfloat16) in settings["ensembles"].items():
+        changes = {
+            "order_draws": draws,
+            "bfloat16": bfloat16 and device == "cuda",
+            "compile": settings["compile"],
+        }
+        autoregressive.networks = members[:number]
+        autoregressive.settings = replace(chosen, members=len(autoregressive.networks), **changes)
+        score(autoregressive, name, patterns, counts, rows, len(rows), None, results)
+    paths = sorted(settings["paths"].items(), key=lambda item: item[1]["steps"] * item[1]["rounds"])
+    for name, path in paths:  # cheapest first
+        changes = {"kernel": path["kernel"], "path_steps": path["steps"], "rounds": path["rounds"]}
+        changes |= {
+            "shared_noise": path["shared"],
+            "stratified": path["stratified"],
+            "crowding": path["crowding"],
+        }
+        # The correction is a known number; with it here, the report can tell both figures.
+        disco.settings = replace(disco.settings, **changes, orbit=True, compile=settings["compile"])
         left = settings["seconds"] - (time.perf_counter() - results.began)
         score(disco, name, patterns, counts, rows, affordable(disco, patterns, rows, left), peak, results)
 
@@ -131,7 +152,7 @@ def read_inputs(arguments: argparse.Namespace) -> tuple[SubgraphSample, PatternT
 def train_disco(
     sample: SubgraphSample, settings: dict[str, Any], device: str, peak: float | None, results: Results
 ) -> NetworkEstimator:
-    """The paper's training: 200 epochs. First a few steps each way, to show what capture and bfloat16 bring."""
+    """The paper's training: 200 epochs. First a few steps each way, to show what each brings."""
     chosen = preset(
         "disco", "paper", len(sample), device=device, bfloat16=settings["bfloat16"], **settings["disco"]
     )
@@ -142,15 +163,20 @@ def train_disco(
     if device == "cuda":
         ways["disco, float32, captured"] = {"capture": True, "bfloat16": False}
         ways["disco, bfloat16, captured"] = {"capture": True, "bfloat16": True}
+        ways["disco, float32, captured, compiled"] = {"capture": True, "bfloat16": False, "compile": True}
     fit(sample, replace(chosen, epochs=0.0, steps=2))  # imports and libraries load in the first step
     for name, changes in ways.items():
         short, long = (
             replace(chosen, epochs=0.0, steps=n, **changes)
             for n in ((20, 120) if device == "cuda" else (2, 6))
         )
-        seconds = timed(lambda s=long: fit(sample, s))[0] - timed(lambda s=short: fit(sample, s))[0]
+        first = timed(lambda s=short: fit(sample, s))[0]  # compiles
+        again = timed(lambda s=short: fit(sample, s))[0]
+        seconds = timed(lambda s=long: fit(sample, s))[0] - again
         per_step = seconds / (long.steps - short.steps)
-        results.add("training", name, {"seconds_per_step": per_step, "batch": chosen.batch})
+        values = {"seconds_per_step": per_step, "batch": chosen.batch, "seconds_to_warm_up": first - again}
+        results.add("training", name, values)
+    chosen = replace(chosen, compile=settings["compile"])
     seconds, model = timed(lambda: fit(sample, chosen))
     steps = model.fitted["steps"]
     evaluations = steps * chosen.batch
@@ -184,10 +210,20 @@ def train_autoregressive(
     return as_network(model)
 
 
+def warm_up(model: NetworkEstimator, patterns: PatternTable, rows: np.ndarray) -> np.ndarray:
+    """Score as many candidates as fill more than one batch, so that the shapes are those of the run; returns them."""
+    if model.settings.estimator == "autoregressive":
+        number = model.rows_at_once()
+    else:
+        number = model.rows_at_once() // model.settings.rounds + 1
+    probe = rows[: min(number, len(rows))]
+    model.log_probability(patterns.take(probe))
+    return probe
+
+
 def affordable(model: NetworkEstimator, patterns: PatternTable, rows: np.ndarray, seconds: float) -> int:
     """How many candidates can be scored in the time that is left; the first call, which compiles, is not counted."""
-    probe = rows[: min(WARM_UP, len(rows))]
-    model.log_probability(patterns.take(probe))
+    probe = warm_up(model, patterns, rows)
     each = timed(lambda: model.log_probability(patterns.take(probe)))[0] / len(probe)
     return int(min(len(rows), max(len(probe), 0.9 * (seconds / each - len(probe)))))
 
@@ -203,7 +239,7 @@ def score(
     results: Results,
 ) -> None:
     """Score so many candidates and report time, rate and rank correlation (on the distinct types among them)."""
-    model.log_probability(patterns.take(rows[:WARM_UP]))
+    warm_up(model, patterns, rows)
     chosen = rows[:number]
     seconds, scores = timed(lambda: model.log_probability(patterns.take(chosen)))
     distinct = min(number, len(patterns))

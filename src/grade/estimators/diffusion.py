@@ -101,7 +101,8 @@ class Diffusion(NetworkEstimator):
         return (node_sum + self.settings.edge_loss * edge_sum) / n
 
     def validation_settings(self) -> EstimatorSettings:
-        return replace(self.settings, rounds=4, path_steps=10, kernel="bridge")
+        """Cheaper scoring for the held-out types, on even times: crowded ones rank better, but bound less."""
+        return replace(self.settings, rounds=4, path_steps=10, kernel="bridge", crowding=1.0)
 
     @torch.no_grad()
     def log_likelihood(
