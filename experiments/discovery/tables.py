@@ -58,8 +58,11 @@ def make_tables(out: Path, settings: dict[str, Any]) -> None:
             f"Median of the {settings['top']} best, {TITLES[under]}",
             "occurrences, exact or estimated",
         )
-        for line in figure.axes[0].lines:
-            line.set_linestyle("--" if line.get_label() in results.samplers else "-")
+        # A sampler has the colour of the GraDE that was trained on its samples.
+        lines = {line.get_label(): line for line in figure.axes[0].lines}
+        for sampler in results.samplers:
+            if sampler in lines and f"GraDE ({sampler})" in lines:
+                lines[sampler].set(linestyle="--", color=lines[f"GraDE ({sampler})"].get_color())
         figure.axes[0].legend(frameon=False, fontsize=7)
         save(figure, out / f"median-{name}.png")
     first = f"GraDE ({results.samplers[0]})"

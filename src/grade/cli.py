@@ -381,14 +381,19 @@ def mine(settings: MineSettings, output: OutputSettings) -> None:
     "grade verify '8.8.20/0>1.1>2' zoo --fusible --json",
 )
 def verify(settings: VerifySettings, output: OutputSettings) -> None:
-    """Count given patterns exactly: occurrences, graphs, disjoint occurrences, covered nodes."""
-    from grade.machine import thread_count
-    from grade.units import parse_seconds
-    from grade.verify import files, verify_patterns
+    """Count given patterns exactly: occurrences, graphs, disjoint occurrences, covered nodes.
 
-    threads, total = thread_count(settings.threads), None
+    Where time runs out before a count is done, it is estimated; a lower bound where that is not possible.
+    """
+    from grade.machine import thread_count
+    from grade.search.deadline import NEVER, Deadline
+    from grade.units import parse_seconds
+    from grade.verify import COUNTING_SHARE, files, verify_patterns, with_estimates
+
+    threads, total, deadline = thread_count(settings.threads), None, NEVER
     if settings.time_budget is not None:
-        total = parse_seconds(settings.time_budget)
+        deadline = Deadline.after(parse_seconds(settings.time_budget))
+        total = COUNTING_SHARE * parse_seconds(settings.time_budget)
     if settings.out is not None:
         files.check_target(settings.out)
     begin = time.perf_counter()
@@ -398,6 +403,8 @@ def verify(settings: VerifySettings, output: OutputSettings) -> None:
         supports = verify_patterns(
             graphs, patterns, settings.seconds_per_pattern, total, threads, progress, settings.fusible
         )
+    if not settings.fusible:  # estimates are of all occurrences
+        supports = with_estimates(graphs, patterns, supports, threads, deadline)
     if settings.out is not None:
         files.write_supports(settings.out, patterns, supports, graphs)
     exact = sum(support.quality == "exact" for support in supports)

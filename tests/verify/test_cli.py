@@ -109,6 +109,24 @@ def test_the_table_is_ordered_and_marks_lower_bounds(run: Any, tmp_path: Path) -
     assert cut[2].split()[:6] == [">=", "0", ">=", "0", ">=", "0"]
 
 
+def test_a_count_that_is_cut_off_is_estimated(run: Any) -> None:
+    """Without any time to count, the estimate is all there is; it is near the truth, with its error."""
+    mini = load("zoo-mini")
+    take_census(mini, 5).save("census.npz")
+    arguments = ["verify", "census.npz", "zoo-mini", "--top", "20", "--seconds-per-pattern", "0"]
+    data = json.loads(run(*arguments, "--json").out)
+    assert data["exact"] == 0
+    for row, (pattern, count) in zip(data["supports"], take_census(mini, 5).top(20), strict=True):
+        assert (row["key"], row["quality"]) == (pattern.key, "estimate")
+        assert abs(row["occurrences"] - count) <= 6 * row["standard_error"] + 0.05 * count
+        assert row["graphs_quality"] == "lower bound"
+    assert all(line.split()[0] == "~" for line in run(*arguments).out.splitlines()[2:])
+    spent = json.loads(run(*arguments, "--time-budget", "0.001s", "--json").out)
+    assert {row["quality"] for row in spent["supports"]} == {"lower bound"}
+    fusible = json.loads(run(*arguments, "--fusible", "--json").out)
+    assert {row["quality"] for row in fusible["supports"]} == {"lower bound"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

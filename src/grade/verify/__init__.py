@@ -8,9 +8,11 @@ from grade.verify.counting import (
     verify_pattern,
     verify_patterns,
 )
+from grade.verify.estimating import COUNTING_SHARE, with_estimates
 from grade.verify.supports import Support
 
 __all__ = [
+    "COUNTING_SHARE",
     "Support",
     "Verifier",
     "count_pattern",
@@ -18,4 +20,5 @@ __all__ = [
     "list_occurrences",
     "verify_pattern",
     "verify_patterns",
+    "with_estimates",
 ]

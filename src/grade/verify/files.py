@@ -14,7 +14,7 @@ from grade.errors import InputError
 from grade.files import whole_file, writable_target
 from grade.graphs import GraphSet, Pattern, PatternTable
 from grade.sampling.census import Census
-from grade.verify.supports import EXACT, Quality, Support
+from grade.verify.supports import ESTIMATE, EXACT, LOWER_BOUND, Quality, Support
 
 SUFFIXES = (".csv", ".json")
 CENSUS_SUFFIXES = (".npz", ".parquet")
@@ -90,7 +90,7 @@ def support_data(pattern: Pattern, support: Support, graphs: GraphSet, most_comm
 def support_lines(
     patterns: Sequence[Pattern], supports: Sequence[Support], graphs: GraphSet
 ) -> Iterator[str]:
-    """Columns for a person, the most frequent first; ``>=`` stands before a lower bound."""
+    """Columns for a person, the most frequent first; ``>=`` stands before a lower bound, ``~`` before an estimate."""
     titles = ("occurrences", "graphs", "disjoint", "coverage", "pattern")
     order = sorted(range(len(patterns)), key=lambda i: -supports[i].occurrences)
     table = [titles]
@@ -98,7 +98,7 @@ def support_lines(
         share = 100 * (support.coverage or 0) / max(graphs.nodes, 1)
         table.append(
             (
-                marked(f"{support.occurrences:,}", support.quality),
+                marked(f"{support.occurrences:,.0f}", support.quality),
                 marked(f"{support.graphs:,}", support.graphs_quality),
                 marked(f"{support.disjoint or 0:,}", support.disjoint_quality),
                 marked(f"{share:.2f} %", support.coverage_quality),
@@ -111,7 +111,7 @@ def support_lines(
 
 
 def marked(text: str, quality: Quality) -> str:
-    return text if quality == EXACT else f">= {text}"
+    return {EXACT: "", LOWER_BOUND: ">= ", ESTIMATE: "~ "}[quality] + text
 
 
 def write_supports(
