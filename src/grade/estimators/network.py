@@ -218,7 +218,7 @@ class NetworkEstimator(ABC):
         for i, sample in enumerate(samples):
             rows = [np.flatnonzero(self.held_out(fold, samples)[i]) for fold in range(len(trials))]
             values = [
-                self.member_values(trial.network, sample.patterns.take(held))
+                self.member_values([trial.network], sample.patterns.take(held))[0]
                 for trial, held in zip(trials, rows, strict=True)
             ]
             seen = np.concatenate(rows)
@@ -265,13 +265,15 @@ class NetworkEstimator(ABC):
             torch.from_numpy(cumulative / cumulative[-1]).to(self.device),
         )
 
-    def candidates(self, patterns: PatternTable) -> Candidates:
-        graphs = self.space.encode(patterns)[0].to(self.device)
+    def candidates(self, patterns: PatternTable, graphs: Graphs | None = None) -> Candidates:
+        """The patterns ready to be scored; ``graphs`` are the same patterns, if they are encoded already."""
+        if graphs is None:
+            graphs, _ = self.space.encode(patterns, self.device)
         return Candidates(
             graphs,
             orbit.precedence(graphs.edges, graphs.sizes, self.settings.orders),
             torch.from_numpy(orbit.count_orders(patterns, self.settings.orders)).to(self.device),
-            pattern_keys(patterns).to(self.device),
+            pattern_keys(patterns, self.device),
         )
 
     # Scoring.
@@ -285,7 +287,7 @@ class NetworkEstimator(ABC):
         with counts of small parts, both are weighed as the calibration found (`grade.estimators.calibration`).
         """
         self.evaluations = 0
-        values = np.stack([self.member_values(network, patterns) for network in self.networks])
+        values = self.member_values(self.networks, patterns)
         result: NDArray[np.float64] = np.logaddexp.reduce(values, axis=0) - math.log(len(values))
         if self.settings.counts > 0:
             counts, total = self.counts.of(patterns)
@@ -298,13 +300,15 @@ class NetworkEstimator(ABC):
             result = calibration.score(result, self.parts.evidence(patterns))
         return result
 
-    def member_values(self, network: nn.Module, patterns: PatternTable) -> NDArray[np.float64]:
-        """[n] log-probability of each class under one network; -inf outside the model's space."""
-        _, inside = self.space.encode(patterns)
-        values = np.full(len(patterns), -np.inf)
+    def member_values(self, networks: Sequence[nn.Module], patterns: PatternTable) -> NDArray[np.float64]:
+        """[networks, n] log-probability of each class under each network; -inf outside the model's space."""
+        graphs, inside = self.space.encode(patterns, self.device)
+        values = np.full((len(networks), len(patterns)), -np.inf)
         if inside.any():
-            candidates = self.candidates(patterns.take(np.flatnonzero(inside)))
-            values[inside] = self.log_likelihood(network, candidates, self.settings).cpu().numpy()
+            row = np.flatnonzero(inside)
+            candidates = self.candidates(patterns.take(row), graphs.take(torch.from_numpy(row).to(self.device)))
+            for i, network in enumerate(networks):
+                values[i, inside] = self.log_likelihood(network, candidates, self.settings).cpu().numpy()
         return values - orbit.log_symmetry(patterns, self.settings.orders) if self.settings.orbit else values
 
     # Storage.
