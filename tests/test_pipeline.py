@@ -219,11 +219,11 @@ def test_training_stops_with_the_budget(tmp_path: Path) -> None:
 
 
 def no_space(monkeypatch: Any, name: str) -> None:
-    """A disk that is full whenever a file whose name ends so is put in its place."""
+    """A disk that is full whenever a file whose path ends so is put in its place."""
     real = Path.replace
 
     def replace_unless_full(path: Path, target: Path) -> Path:
-        if Path(target).name.endswith(name):
+        if Path(target).as_posix().endswith(name):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return real(path, target)
 
@@ -231,7 +231,16 @@ def no_space(monkeypatch: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["run.json", "k-04", "k-05.npz", "k-05-0003.json", "timings.json", "catalogue.sqlite"]
+    "name",
+    [
+        "run.json",
+        "samples/k-04",
+        "models/k-05",
+        "levels/k-05.npz",
+        "supports/k-05-0003.json",
+        "timings.json",
+        "catalogue.sqlite",
+    ],
 )
 def test_a_full_disk_gets_one_sentence_and_the_run_goes_on(
     tmp_path: Path, monkeypatch: Any, name: str
@@ -242,7 +251,7 @@ def test_a_full_disk_gets_one_sentence_and_the_run_goes_on(
         with pytest.raises(InputError, match=rf"{name} cannot be written \(No space left on device\); free"):
             mine(settings(tmp_path / "run", **changes))
     assert not [file for file in (tmp_path / "run").rglob("*") if file.name.startswith(".")]
-    assert not [file for file in (tmp_path / "run").rglob("*") if file.name == name]
+    assert not [file for file in (tmp_path / "run").rglob("*") if file.as_posix().endswith(name)]
     assert mine(settings(tmp_path / "run", **changes)) == mine(settings(tmp_path / "whole", **changes))
 
 
