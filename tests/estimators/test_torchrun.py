@@ -35,7 +35,7 @@ import hashlib, os, signal, sys, time
 from pathlib import Path
 import torch
 from grade import cli
-from grade.estimators import network, training
+from grade.estimators import network, phases, training
 
 torch.set_num_threads(1)
 training.CHECKPOINT_SECONDS = 0.0
@@ -59,13 +59,13 @@ def fit(self, *arguments, **names):
     Path(f"digest-{rank}").write_text(f"{digest.hexdigest()} {self.fitted['steps']} {self.fitted['held_out']}")
 
 network.NetworkEstimator.fit = fit
-written = network.whole_file
+written = phases.whole_file
 
 def whole_file(path):
     assert rank == "0", f"process {rank} writes {path}"
     return written(path)
 
-network.whole_file = training.whole_file = whole_file
+phases.whole_file = training.whole_file = whole_file
 sys.argv = ["grade", *sys.argv[1:]]
 cli.main()
 """
