@@ -49,6 +49,13 @@ class Graphs:
         )
         return node[:, :, None] & node[:, None, :] & slots
 
+    @staticmethod
+    def join(parts: "Sequence[Graphs]") -> "Graphs":
+        """The graphs of several batches end to end."""
+        return Graphs(
+            *(torch.cat([getattr(part, name) for part in parts]) for name in ("nodes", "edges", "sizes"))
+        )
+
     def take(self, index: Tensor) -> "Graphs":
         return Graphs(self.nodes[index], self.edges[index], self.sizes[index])
 

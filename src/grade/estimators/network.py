@@ -10,12 +10,10 @@ of those unseen types is best. The final networks are trained on all types for t
 seeds, and their probabilities are averaged.
 """
 
-import hashlib
-import json
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -23,17 +21,16 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from grade.errors import InputError
 from grade.estimators import orbit
 from grade.estimators.base import Samples, as_samples, read_model, write_model
 from grade.estimators.calibration import Calibration, calibrate
 from grade.estimators.encoding import Graphs, GraphSpace, pattern_keys
-from grade.estimators.training import MetricsFile, Report, Trained, train
+from grade.estimators.phases import Phases
+from grade.estimators.stack import Stack
+from grade.estimators.training import Report, Trained, train
 from grade.estimators.world import World, pick_device
-from grade.files import whole_file
 from grade.graphs import PatternTable, SubgraphSample
 from grade.graphs.counts import Counts
 from grade.graphs.parts import PartCounts
@@ -63,9 +60,7 @@ class Candidates:
     @staticmethod
     def join(parts: "Sequence[Candidates]") -> "Candidates":
         return Candidates(
-            Graphs(
-                *(torch.cat([getattr(p.graphs, name) for p in parts]) for name in ("nodes", "edges", "sizes"))
-            ),
+            Graphs.join([p.graphs for p in parts]),
             *(torch.cat([getattr(p, name) for p in parts]) for name in ("before", "order_counts", "keys")),
         )
 
@@ -77,19 +72,20 @@ class TrainingData:
     candidates: Candidates
     cumulative: Tensor  # [n] cumulated probabilities
 
-    def draw(self, batch: int) -> Graphs:
-        """A batch of graphs, each in an order drawn from the family.
+    def draw(self, batch: int, batches: int = 1) -> Graphs:
+        """Batches of graphs end to end, each graph in an order drawn from the family.
 
         One graph from each of ``batch`` equal strata of the distribution: unbiased, with less noise than
         independent draws, of a fixed shape, and for batches as large as the sample the same as a pass over
         it.
         """
-        device = self.cumulative.device
+        device, number = self.cumulative.device, batch * batches
         strata = (
-            torch.arange(batch, device=device) + torch.rand(batch, device=device, dtype=torch.float64)
+            torch.arange(number, device=device) % batch
+            + torch.rand(number, device=device, dtype=torch.float64)
         ) / batch
         row = torch.searchsorted(self.cumulative, strata).clamp(max=len(self.cumulative) - 1)
-        uniforms = torch.rand(batch, self.candidates.graphs.capacity, device=device, dtype=torch.float64)
+        uniforms = torch.rand(number, self.candidates.graphs.capacity, device=device, dtype=torch.float64)
         order, _ = orbit.draw_orders(self.candidates.before[row], uniforms)
         return self.candidates.graphs.take(row).reorder(order)
 
@@ -164,13 +160,12 @@ class NetworkEstimator(ABC):
         if not steps and sum(len(s.patterns) for s in samples) < FEWEST_TYPES:
             steps = min(300, settings.maximum_steps)
         if not steps:
-            trials = [self.trial(fold, samples, weights, phases) for fold in range(settings.folds)]
+            trials = self.trials(samples, weights, phases)
             steps, _ = best_common_step(trials)
             self.calibrate(samples, trials)
-        self.networks = [
-            self.train(f"member-{i}", everything, steps, None, settings.seed + i, phases).network
-            for i in range(settings.members)
-        ]
+        seeds = [settings.seed + i for i in range(settings.members)]
+        members = self.train_all("member", [everything] * len(seeds), steps, None, seeds, phases)
+        self.networks = [member.network for member in members]
         self.fitted = {
             "steps": steps,
             "parameters": sum(p.numel() for p in self.networks[0].parameters()),
@@ -179,25 +174,30 @@ class NetworkEstimator(ABC):
             "calibration": {str(k): asdict(value) for k, value in self.calibrations.items()},
         }
 
-    def trial(
-        self, fold: int, samples: list[SubgraphSample], weights: list[NDArray[np.float64]], phases: "Phases"
-    ) -> Trained:
-        """Train without a share of the types and follow their class likelihood."""
-        held = self.held_out(fold, samples)
-        data = self.training_data(samples, [w * ~h for w, h in zip(weights, held, strict=True)])
-        tables = [s.patterns.take(np.flatnonzero(h)) for s, h in zip(samples, held, strict=True) if h.any()]
-        validation = [self.candidates(table) for table in tables]
-        symmetry = np.concatenate([orbit.log_symmetry(table, self.settings.orders) for table in tables])
+    def trials(
+        self, samples: list[SubgraphSample], weights: list[NDArray[np.float64]], phases: Phases
+    ) -> list[Trained]:
+        """For each fold, train without a share of the types and follow their class likelihood."""
         settings = self.validation_settings()
 
-        def held_out_loss(network: nn.Module) -> float:
-            values = torch.cat([self.log_likelihood(network, part, settings) for part in validation])
-            return -float((values.cpu() - torch.from_numpy(symmetry)).mean())
+        def held_out_loss(tables: list[PatternTable]) -> Callable[[nn.Module], float]:
+            parts = [self.candidates(table) for table in tables]
+            symmetry = np.concatenate([orbit.log_symmetry(table, settings.orders) for table in tables])
 
-        limit = self.settings.maximum_steps
-        return self.train(
-            f"trial-{fold}", data, limit, held_out_loss, self.settings.seed + 1000 + fold, phases
-        )
+            def loss(network: nn.Module) -> float:
+                values = torch.cat([self.log_likelihood(network, part, settings) for part in parts])
+                return -float((values.cpu() - torch.from_numpy(symmetry)).mean())
+
+            return loss
+
+        data, losses = [], []
+        for fold in range(settings.folds):
+            held = self.held_out(fold, samples)
+            data.append(self.training_data(samples, [w * ~h for w, h in zip(weights, held, strict=True)]))
+            rows = [(s.patterns, np.flatnonzero(h)) for s, h in zip(samples, held, strict=True) if h.any()]
+            losses.append(held_out_loss([table.take(index) for table, index in rows]))
+        seeds = [settings.seed + 1000 + fold for fold in range(settings.folds)]
+        return self.train_all("trial", data, settings.maximum_steps, losses, seeds, phases)
 
     def held_out(self, fold: int, samples: list[SubgraphSample]) -> list[NDArray[np.bool_]]:
         """Which types of each sample the trial of this fold is not shown."""
@@ -232,14 +232,68 @@ class NetworkEstimator(ABC):
                 len(sample) * counts / normalised(sample)[seen],
             )
 
+    @property
+    def together(self) -> bool:
+        """Whether networks are trained at once; on a CPU, which has no idle time to fill, they are not."""
+        return self.device.type == "cuda"
+
+    def train_all(
+        self,
+        phase: str,
+        data: list[TrainingData],
+        steps: int,
+        validate: list[Callable[[nn.Module], float]] | None,
+        seeds: list[int],
+        phases: Phases,
+    ) -> list[Trained]:
+        """Train a network from each seed: one after the other, or all at once on a GPU."""
+        if not self.together or phases.world.size > 1 or len(seeds) == 1:
+
+            def one(i: int) -> Trained:
+                def loss(network: nn.Module, batch: int) -> Tensor:
+                    return self.loss(network, data[i].draw(batch))
+
+                check = validate[i] if validate else None
+                return self.train(f"{phase}-{i}", self.build, loss, steps, check, seeds[i], phases)
+
+            return [one(i) for i in range(len(seeds))]
+
+        def loss(stack: Any, batch: int) -> Tensor:
+            same = all(part is data[0] for part in data)
+            drawn = [data[0].draw(batch, len(data))] if same else [part.draw(batch) for part in data]
+            value: Tensor = stack.loss(self.loss, Graphs.join(drawn))
+            return value
+
+        def mean_loss(stack: Any) -> float:
+            values = [check(network) for check, network in zip(validate or [], stack.members(), strict=True)]
+            return sum(values) / len(values)
+
+        def build() -> nn.Module:
+            return Stack(self.build, seeds, self.device)
+
+        check = mean_loss if validate else None
+        done = self.train(f"{phase}s", build, loss, steps, check, seeds[0], phases)
+        assert isinstance(done.network, Stack)
+        return [
+            Trained(network.requires_grad_(False), done.step, done.value, done.history)
+            for network in done.network.members()
+        ]
+
     def train(
-        self, phase: str, data: TrainingData, steps: int, validate: Any, seed: int, phases: "Phases"
+        self,
+        phase: str,
+        build: Callable[[], nn.Module],
+        loss: Callable[[Any, int], Tensor],
+        steps: int,
+        validate: Callable[[nn.Module], float] | None,
+        seed: int,
+        phases: Phases,
     ) -> Trained:
-        done = phases.load(phase, self.build)
+        done = phases.load(phase, build)
         if done is None:
             done = train(
-                self.build,
-                lambda network, batch: self.loss(network, data.draw(batch)),
+                build,
+                loss,
                 self.settings,
                 steps=steps,
                 seed=seed,
@@ -306,7 +360,9 @@ class NetworkEstimator(ABC):
         values = np.full((len(networks), len(patterns)), -np.inf)
         if inside.any():
             row = np.flatnonzero(inside)
-            candidates = self.candidates(patterns.take(row), graphs.take(torch.from_numpy(row).to(self.device)))
+            candidates = self.candidates(
+                patterns.take(row), graphs.take(torch.from_numpy(row).to(self.device))
+            )
             for i, network in enumerate(networks):
                 values[i, inside] = self.log_likelihood(network, candidates, self.settings).cpu().numpy()
         return values - orbit.log_symmetry(patterns, self.settings.orders) if self.settings.orbit else values
@@ -388,68 +444,3 @@ def best_common_step(trials: Sequence[Trained]) -> tuple[int, float]:
     means = {step: sum(table[step] for table in tables) / len(tables) for step in common}
     step = min(means, key=lambda s: (means[s], s))
     return step, means[step]
-
-
-class Phases:
-    """The trainings of one fit in its folder: finished ones are kept, the running one has a checkpoint.
-
-    Of the processes of a torchrun all read, and only the first writes; a step of training, which all take
-    together, lies between a process's look for a file and any writing of it.
-    """
-
-    def __init__(
-        self,
-        folder: Path | None,
-        settings: EstimatorSettings,
-        samples: list[SubgraphSample],
-        report: Report | None,
-        world: World,
-    ) -> None:
-        self.folder, self.then, self.world = folder, report, world
-        if folder is None:
-            return
-        digest = hashlib.sha256(json.dumps(asdict(settings)).encode())
-        for sample in samples:
-            digest.update(sample.patterns.keys.tobytes() + sample.weighted_counts.tobytes())
-        mark = folder / "fit.txt"
-        if world.first:
-            folder.mkdir(exist_ok=True)
-            if not mark.exists():
-                with whole_file(mark) as temporary:
-                    temporary.write_text(digest.hexdigest())
-        world.wait()
-        if mark.read_text() != digest.hexdigest():
-            raise InputError(
-                f"{folder} belongs to another fit (other sample or settings); remove it to start afresh."
-            )
-
-    def checkpoint(self, phase: str) -> Path | None:
-        return None if self.folder is None else self.folder / f"{phase}.checkpoint.safetensors"
-
-    def report(self, phase: str) -> Report | None:
-        if not self.world.first:
-            return None
-        if self.folder is not None:
-            return MetricsFile(self.folder / "metrics.jsonl", phase, self.then)
-        then = self.then
-        return None if then is None else lambda values: then({"phase": phase, **values})
-
-    def save(self, phase: str, trained: Trained) -> None:
-        checkpoint = self.checkpoint(phase)
-        if checkpoint is None or not self.world.first:
-            return
-        state = {"step": trained.step, "value": trained.value, "history": trained.history}
-        with whole_file(checkpoint.with_name(f"{phase}.safetensors")) as temporary:
-            tensors = {name: t.cpu().contiguous() for name, t in trained.network.state_dict().items()}
-            save_file(tensors, temporary)
-        with whole_file(checkpoint.with_name(f"{phase}.json")) as temporary:
-            temporary.write_text(json.dumps(state))
-        checkpoint.unlink(missing_ok=True)
-
-    def load(self, phase: str, build: Any) -> Trained | None:
-        if self.folder is None or not (self.folder / f"{phase}.json").exists():
-            return None
-        state = json.loads((self.folder / f"{phase}.json").read_text())
-        network: nn.Module = build()
-        network.load_state_dict(load_file(self.folder / f"{phase}.safetensors"))
-        return Trained(network, state["step"], state["value"], [(s, v) for s, v in state["history"]])

@@ -30,6 +30,7 @@ from torch import Tensor, nn
 
 from grade.errors import InputError
 from grade.estimators.compiling import try_compile
+from grade.estimators.stack import Stack
 from grade.estimators.world import World
 from grade.files import whole_file
 from grade.settings import EstimatorSettings
@@ -163,20 +164,24 @@ class Run:
             foreach=None if cuda else True,
         )
         self.forward: nn.Module = self.network  # what computes the loss: the network, compiled or not
-        if cuda and settings.compile:
+        if cuda and settings.compile and not isinstance(network, Stack):
             self.forward = try_compile(self.network)
 
     def stepper(self, loss: Callable[[nn.Module, int], Tensor]) -> Callable[[], None]:
         """A function that takes one step: eager, or the replay of a CUDA graph after a few eager ones."""
         batch = max(1, self.settings.batch // self.world.size)
+        members = len(self.network) if isinstance(self.network, Stack) else 1
 
         def compute() -> None:
             value = self.gradients(loss, batch)
             self.world.average_gradients(self.parameters)
-            nn.utils.clip_grad_norm_(self.parameters, self.settings.clip)
+            if isinstance(self.network, Stack):
+                self.network.clip(self.settings.clip)
+            else:
+                nn.utils.clip_grad_norm_(self.parameters, self.settings.clip)
             self.optimizer.step()
             with torch.no_grad():
-                self.loss_sum += value.detach()
+                self.loss_sum += value.detach() / members
                 moves = torch._foreach_sub(self.parameters, self.averages)
                 torch._foreach_mul_(moves, self.share)
                 torch._foreach_add_(self.averages, moves)

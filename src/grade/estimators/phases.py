@@ -1,0 +1,82 @@
+"""The trainings of one fit, kept in a folder so that a fit that was killed goes on."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from grade.errors import InputError
+from grade.estimators.training import MetricsFile, Report, Trained
+from grade.estimators.world import World
+from grade.files import whole_file
+from grade.graphs import SubgraphSample
+from grade.settings import EstimatorSettings
+
+
+class Phases:
+    """The trainings of one fit in its folder: finished ones are kept, the running one has a checkpoint.
+
+    Of the processes of a torchrun all read, and only the first writes; a step of training, which all take
+    together, lies between a process's look for a file and any writing of it.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        settings: EstimatorSettings,
+        samples: list[SubgraphSample],
+        report: Report | None,
+        world: World,
+    ) -> None:
+        self.folder, self.then, self.world = folder, report, world
+        if folder is None:
+            return
+        digest = hashlib.sha256(json.dumps(asdict(settings)).encode())
+        for sample in samples:
+            digest.update(sample.patterns.keys.tobytes() + sample.weighted_counts.tobytes())
+        mark = folder / "fit.txt"
+        if world.first:
+            folder.mkdir(exist_ok=True)
+            if not mark.exists():
+                with whole_file(mark) as temporary:
+                    temporary.write_text(digest.hexdigest())
+        world.wait()
+        if mark.read_text() != digest.hexdigest():
+            raise InputError(
+                f"{folder} belongs to another fit (other sample or settings); remove it to start afresh."
+            )
+
+    def checkpoint(self, phase: str) -> Path | None:
+        return None if self.folder is None else self.folder / f"{phase}.checkpoint.safetensors"
+
+    def report(self, phase: str) -> Report | None:
+        if not self.world.first:
+            return None
+        if self.folder is not None:
+            return MetricsFile(self.folder / "metrics.jsonl", phase, self.then)
+        then = self.then
+        return None if then is None else lambda values: then({"phase": phase, **values})
+
+    def save(self, phase: str, trained: Trained) -> None:
+        checkpoint = self.checkpoint(phase)
+        if checkpoint is None or not self.world.first:
+            return
+        state = {"step": trained.step, "value": trained.value, "history": trained.history}
+        with whole_file(checkpoint.with_name(f"{phase}.safetensors")) as temporary:
+            tensors = {name: t.cpu().contiguous() for name, t in trained.network.state_dict().items()}
+            save_file(tensors, temporary)
+        with whole_file(checkpoint.with_name(f"{phase}.json")) as temporary:
+            temporary.write_text(json.dumps(state))
+        checkpoint.unlink(missing_ok=True)
+
+    def load(self, phase: str, build: Callable[[], nn.Module]) -> Trained | None:
+        if self.folder is None or not (self.folder / f"{phase}.json").exists():
+            return None
+        state = json.loads((self.folder / f"{phase}.json").read_text())
+        network = build()
+        network.load_state_dict(load_file(self.folder / f"{phase}.safetensors"))
+        return Trained(network, state["step"], state["value"], [(s, v) for s, v in state["history"]])

@@ -1,0 +1,69 @@
+"""Networks of one shape trained side by side: each kernel that is launched serves all of them.
+
+Small networks leave a GPU idle between the launches of their kernels, so that five trained at once take little
+longer than one. Their weights are the rows of one matrix, and a step is mapped over the rows (`torch.vmap`);
+members share nothing, neither batches nor noise nor the norm that gradients are clipped by.
+"""
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
+
+from grade.estimators.encoding import Graphs
+
+Loss = Callable[[Any, Graphs], Tensor]
+"""(network, ordered graphs) -> their loss, a scalar."""
+
+
+class Stack(nn.Module):
+    """Members that ``build`` makes, each from a seed of its own."""
+
+    def __init__(self, build: Callable[[], nn.Module], seeds: Sequence[int], device: torch.device) -> None:
+        super().__init__()
+        rows = []
+        for seed in seeds:
+            torch.manual_seed(seed)
+            network = build().to(device)
+            rows.append(parameters_to_vector(network.parameters()).detach())
+        # In a list, so that torch does not count the template's own weights among the parameters.
+        self.template = [network]
+        self.shapes = {name: parameter.shape for name, parameter in network.named_parameters()}
+        self.weights = nn.Parameter(torch.stack(rows))  # [members, weights]
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def loss(self, loss: Loss, graphs: Graphs) -> Tensor:
+        """Sum of the members' losses; the graphs [members * batch] are theirs in turn."""
+        template = self.template[0].train(self.training)
+
+        def member_loss(weights: Tensor, nodes: Tensor, edges: Tensor, sizes: Tensor) -> Tensor:
+            parts = torch.split(weights, [shape.numel() for shape in self.shapes.values()])
+            named = {
+                name: part.view(shape) for (name, shape), part in zip(self.shapes.items(), parts, strict=True)
+            }
+            return loss(lambda *given: functional_call(template, named, given), Graphs(nodes, edges, sizes))
+
+        batches = (t.view(len(self), -1, *t.shape[1:]) for t in (graphs.nodes, graphs.edges, graphs.sizes))
+        losses: Tensor = torch.vmap(member_loss, randomness="different")(self.weights, *batches)
+        return losses.sum()
+
+    def clip(self, limit: float) -> None:
+        """Scale down each member's gradient whose norm is above the limit."""
+        gradient = self.weights.grad
+        assert gradient is not None
+        gradient.mul_((limit / (gradient.norm(dim=1, keepdim=True) + 1e-6)).clamp(max=1.0))
+
+    def members(self) -> list[nn.Module]:
+        """The networks on their own, with weights of their own."""
+        result = []
+        for row in self.weights.detach():
+            network = copy.deepcopy(self.template[0]).eval()
+            vector_to_parameters(row.clone(), network.parameters())
+            result.append(network)
+        return result
