@@ -5,8 +5,8 @@ the same grids.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from cells import DENSITY, Settings
-from summary import SAMPLERS, SCORINGS, TITLES, Figure, Key, Paper, Summaries, Summary, pairs
+from cells import DENSITY, PARTS, Settings
+from summary import AUTOREGRESSIVE, SAMPLERS, SCORINGS, TITLES, Figure, Key, Paper, Summaries, Summary, pairs
 
 ORDERS = ("linear", "level", "canonical", "all")
 SHOWN = ("paper", "default", "one-network")  # variants that have a grid of their own, besides those of orders
@@ -28,6 +28,8 @@ class Grid:
     beside: dict[tuple[Place, str], dict[str, Figure]] = field(
         default_factory=dict
     )  # the paper's figures, likewise
+    noted: str = ""  # what the notes are
+    notes: dict[tuple[Place, str], str] = field(default_factory=dict)  # a last column, of text
 
 
 Cells = Iterable[tuple[str, str, Key]]  # method, column, and which entry
@@ -44,7 +46,7 @@ def grid(
 ) -> Grid | None:
     """The grid of what has results; None where less than two choices have.
 
-    A row is the mean over the seeds that all its choices have.
+    A row is the mean over the seeds that all its choices have; what is the same for every sample counts for all seeds.
     """
     columns: dict[str, None] = {}
     found: dict[tuple[Place, str], dict[str, Summary]] = {}
@@ -56,10 +58,16 @@ def grid(
     rows, seeds = {}, {}
     for row, choices in found.items():
         if len(choices) > 1:
-            common = set.intersection(*({r["seed"] for r in choice.results} for choice in choices.values()))
+            drawn = {
+                c: choice for c, choice in choices.items() if choice.results[0]["estimator"] not in PARTS
+            }
+            of_choices = [{r["seed"] for r in choice.results} for choice in (drawn or choices).values()]
+            common = set.intersection(*of_choices)
             seeds[row] = len(common)
             rows[row] = {
-                column: Summary([r for r in choice.results if r["seed"] in common]).figure("spearman")
+                column: Summary(
+                    [r for r in choice.results if column not in drawn or r["seed"] in common]
+                ).figure("spearman")
                 for column, choice in choices.items()
                 if common
             }
@@ -76,11 +84,23 @@ def with_paper(one: Grid, settings: Settings, paper: Paper) -> Grid:
                 settings["sets"][name]["paper"],
                 k,
                 samplers[column],
-                estimators[method.partition(", ")[0]],
+                estimators.get(method.partition(", ")[0], method),
             )
             if key in paper:
                 beside.setdefault(((name, k), method), {})[column] = paper[key]["spearman"]
     return replace(one, beside=beside)
+
+
+def with_weights(one: Grid, summaries: Summaries) -> Grid:
+    """The grid of the counts of parts with the weights that the fits gave them: means over all seeds."""
+    notes = {}
+    for place, method in one.rows:
+        summary = summaries.get(Key(*place, "rand-esu", "autoregressive", "default", "default"))
+        results = [] if summary is None else summary.results
+        fits = [fit["weights"] for r in results if (fit := r["calibration"].get(str(place[1]))) is not None]
+        if fits:
+            notes[place, method] = ", ".join(f"{sum(w) / len(w):.2f}" for w in zip(*fits, strict=True))
+    return replace(one, noted="weights of model, joined, rarest", notes=notes)
 
 
 def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
@@ -98,22 +118,37 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
 
     def densities(place: Place) -> Cells:
         for density in sorted({key.density for key in summaries}):
-            for variant, scoring, estimator in (
-                ("default", "default", "frequency"),
-                ("default", "default", "autoregressive"),
-                ("paper", "default", "disco"),
+            for variant, scoring, estimator, title in (
+                ("default", "default", "frequency", TITLES["frequency"]),
+                ("default", "sample-only", "autoregressive", AUTOREGRESSIVE["sample-only"]),
+                ("default", "default", "autoregressive", AUTOREGRESSIVE["default"]),
+                ("paper", "default", "disco", TITLES["disco"]),
             ):
                 key = Key(*place, "rand-esu", estimator, variant, scoring, density)
                 # A row with no more than the tables' density is no ablation; grid() leaves it out.
-                yield TITLES[estimator], f"{density:g}", key
+                yield title, f"{density:g}", key
 
     def samplers(place: Place) -> Cells:
         for sampler, title in SAMPLERS.items():
-            for estimator, method in TITLES.items():
-                variant = "default" if estimator in ("frequency", "autoregressive") else "paper"
-                for scoring in ("default",) if variant == "default" else ("paper", "default"):
-                    suffix = "" if variant == "default" else f", {SCORINGS[scoring]}"
-                    yield method + suffix, title, Key(*place, sampler, estimator, variant, scoring)
+            yield TITLES["frequency"], title, Key(*place, sampler, "frequency", "default", "default")
+            for estimator in ("graphvae", "digress", "defog", "disco"):
+                for scoring in ("paper", "default"):
+                    method = f"{TITLES[estimator]}, {SCORINGS[scoring]}"
+                    yield method, title, Key(*place, sampler, estimator, "paper", scoring)
+            for scoring in ("sample-only", "default"):
+                key = Key(*place, sampler, "autoregressive", "default", scoring)
+                yield AUTOREGRESSIVE[scoring], title, key
+
+    def parts(place: Place) -> Cells:
+        for name in PARTS:
+            yield (
+                "parts and autoregressive",
+                f"{name} alone",
+                Key(*place, "rand-esu", name, "default", "default"),
+            )
+        for scoring, column in (("sample-only", "sample alone"), ("default", "both")):
+            key = Key(*place, "rand-esu", "autoregressive", "default", scoring)
+            yield "parts and autoregressive", column, key
 
     def by_scoring(prefix: str, method: Callable[[str], tuple[str, str]]) -> Callable[[Place], Cells]:
         names = [name for name in settings["scorings"] if name.startswith(prefix)]
@@ -145,7 +180,9 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
 
     def together(place: Place) -> Cells:
         for variant, column in (("default", "one for each size"), ("one-network", "one for sizes 4 and 5")):
-            yield "autoregressive", column, Key(*place, "rand-esu", "autoregressive", variant, "default")
+            for scoring in ("sample-only", "default"):
+                key = Key(*place, "rand-esu", "autoregressive", variant, scoring)
+                yield AUTOREGRESSIVE[scoring], column, key
 
     def variants(place: Place) -> Cells:
         shown = {*SHOWN, *(f"{kind}-{family}" for kind in ("orders", "paper") for family in ORDERS)}
@@ -156,6 +193,17 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
             yield "DisCo-E", variant, Key(*place, "rand-esu", "disco", variant, "default")
 
     made = [
+        grid(
+            "parts",
+            "Counts of parts",
+            "Ranking by the exact counts of small parts without any model ('joined' and 'rarest', which depend on no"
+            " sample), by the autoregressive model of the sample alone, and by both with weights fitted to held-out"
+            " types.",
+            "evidence",
+            settings,
+            summaries,
+            parts,
+        ),
         grid(
             "rounds",
             "Rounds",
@@ -240,4 +288,8 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
         ),
     ]
     found = [one for one in made if one is not None]
-    return [with_paper(one, settings, paper) if one.name == "samplers" else one for one in found]
+    finish: dict[str, Callable[[Grid], Grid]] = {
+        "samplers": lambda one: with_paper(one, settings, paper),
+        "parts": lambda one: with_weights(one, summaries),
+    }
+    return [finish.get(one.name, lambda one: one)(one) for one in found]

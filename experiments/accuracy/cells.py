@@ -24,8 +24,12 @@ from grade.files import whole_file
 HERE = Path(__file__).parent
 LINES = "cells.jsonl"
 FIELDS = ("set", "k", "sampler", "estimator", "variant", "seed", "density")
-ESTIMATORS = ("ceiling", "frequency", "graphvae", "digress", "defog", "disco", "autoregressive")
-PLAIN = ("ceiling", "frequency")  # nothing is trained, so there is one variant and one scoring
+PARTS = (
+    "joined",
+    "rarest",
+)  # the counts of parts alone: the same whatever the sample, so one seed stands for all
+PLAIN = ("ceiling", "frequency", *PARTS)  # nothing is trained, so there is one variant and one scoring
+ESTIMATORS = (*PLAIN, "graphvae", "digress", "defog", "disco", "autoregressive")
 DENSITY = 0.1  # of the tables
 
 Settings = dict[str, Any]

@@ -13,26 +13,28 @@ from grade.settings import EstimatorSettings
 PATIENCE = 1.8  # a training that looks for the best step goes on for so many times as long
 
 
-def occurrences_of(cell: Cell, inputs: Path, settings: Settings) -> int:
-    """Occurrences in the cell's samples, from their descriptions."""
-    total = 0
+def size_of_samples(cell: Cell, inputs: Path, settings: Settings) -> tuple[int, int]:
+    """Occurrences and types in the cell's samples, from their descriptions."""
+    occurrences = types = 0
     for k in sizes_of(settings, cell):
         path = sample_path(inputs, cell, k) / "sample.json"
         try:
-            total += int(json.loads(path.read_text(encoding="utf-8"))["occurrences"])
+            description = json.loads(path.read_text(encoding="utf-8"))
+            occurrences += int(description["occurrences"])
+            types += int(description["patterns"])
         except (OSError, ValueError, KeyError, TypeError):
             raise InputError(f"{path} is damaged; remove its folder, and run prepare.py again.") from None
-    return total
+    return occurrences, types
 
 
 def expected_seconds(
-    cell: Cell, scorings: list[str], occurrences: int, types: int, settings: Settings
+    cell: Cell, scorings: list[str], sampled: tuple[int, int], types: int, settings: Settings
 ) -> float:
-    """Seconds with a GPU for itself; only their ratios matter."""
+    """Seconds with a GPU for itself; only their ratios matter. ``sampled``: occurrences and types in the sample."""
     if cell.estimator in PLAIN:
         return 0.1
-    costs, chosen = settings["costs"], training_settings(cell, settings, occurrences, 1)
-    seconds = training_steps(chosen, cell.k, occurrences, settings) * seconds_per_step(
+    costs, chosen = settings["costs"], training_settings(cell, settings, *sampled, 1)
+    seconds = training_steps(chosen, cell.k, sampled[0], settings) * seconds_per_step(
         chosen, cell.k, settings
     )
     seen = set()
@@ -70,7 +72,7 @@ def training_steps(chosen: EstimatorSettings, k: int, occurrences: int, settings
 def seconds_per_step(chosen: EstimatorSettings, k: int, settings: Settings) -> float:
     costs = settings["costs"]
     if chosen.estimator == "autoregressive":
-        return float(costs["autoregressive_step"])
+        return float(costs["autoregressive_layer"] * chosen.layers)
     return float(costs["step"] + costs["graph"] * chosen.batch * k**2)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import matplotlib as mpl
 from ablations import Grid
 from cells import Settings
-from summary import MEASURES, Key, Summaries, best_of_paper, pairs
+from summary import AUTOREGRESSIVE, MEASURES, Key, Summaries, best_of_paper, pairs
 
 from grade.files import whole_file
 
@@ -37,7 +37,8 @@ def draw_accuracy(settings: Settings, summaries: Summaries, path: Path) -> None:
         "sampling only": ("frequency", "default", "default", "x", "tab:gray"),
         "DisCo-E, as in the paper": ("disco", "paper", "paper", "v", "tab:orange"),
         "DisCo-E, as we score": ("disco", "paper", "default", "^", "tab:green"),
-        "autoregressive": ("autoregressive", "default", "default", "o", "tab:blue"),
+        AUTOREGRESSIVE["sample-only"]: ("autoregressive", "default", "sample-only", "o", "tab:blue"),
+        AUTOREGRESSIVE["default"]: ("autoregressive", "default", "default", "D", "tab:purple"),
     }
     places = pairs(settings, summaries)
     figure, axes = plt.subplots(2, 1, figsize=(9.5, 7.5), sharex=True)

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cells import Cell, Result, Settings, census_path, changes, sample_path, sizes_of
+from cells import PARTS, Cell, Result, Settings, census_path, changes, sample_path, sizes_of
 from numpy.typing import NDArray
 
 from grade.errors import InputError
 from grade.graphs import PatternTable
-from grade.graphs.sample import load_sample
+from grade.graphs.sample import SubgraphSample, load_sample
 from grade.sampling.census import Census
 from grade.settings import EstimatorSettings
 
@@ -39,18 +39,24 @@ def run_cell(cell: Cell, scorings: list[str], inputs: Path, settings: Settings, 
     }
     if cell.estimator == "ceiling":
         return facts | {"scorings": {"default": ceiling(censuses[-1].counts, len(samples[-1]), cell.seed)}}
+    if cell.estimator in PARTS:
+        require_parts(samples, inputs)
+        return facts | {"scorings": {"default": parts_alone(samples[-1], censuses[-1], cell.estimator)}}
 
     import torch
 
     from grade.estimators import fit
 
-    chosen = training_settings(cell, settings, sum(map(len, samples)), jobs)
+    chosen = training_settings(cell, settings, *size_of(samples), jobs)
+    if chosen.parts and cell.estimator != "frequency":
+        require_parts(samples, inputs)
     begin = time.perf_counter()
     model = fit(samples if len(samples) > 1 else samples[0], chosen)
     facts |= {
         "fit_seconds": round(time.perf_counter() - begin, 3),
         "steps": model.fitted.get("steps"),
         "parameters": model.fitted.get("parameters"),
+        "calibration": model.fitted.get("calibration"),
         "settings": asdict(chosen),
         "torch": torch.__version__,
     }
@@ -68,7 +74,19 @@ def read_census(path: Path) -> Census:
     return Census.load(path)
 
 
-def training_settings(cell: Cell, settings: Settings, occurrences: int, jobs: int) -> EstimatorSettings:
+def size_of(samples: list[SubgraphSample]) -> tuple[int, int]:
+    """Occurrences and types of the samples together, which say how large a network is."""
+    return sum(len(s) for s in samples), sum(len(s.patterns) for s in samples)
+
+
+def require_parts(samples: list[SubgraphSample], inputs: Path) -> None:
+    if any(sample.parts is None for sample in samples):
+        raise InputError(f"A sample in {inputs} has no counts of parts; remove it, and run prepare.py again.")
+
+
+def training_settings(
+    cell: Cell, settings: Settings, occurrences: int, types: int, jobs: int
+) -> EstimatorSettings:
     from grade.estimators import preset
 
     if cell.estimator == "frequency":
@@ -77,7 +95,7 @@ def training_settings(cell: Cell, settings: Settings, occurrences: int, jobs: in
     share = 0.4 / jobs  # of the free memory: the others want to score, too
     own = estimator_changes(variant, f"variant {cell.variant}")
     given = {"seed": cell.seed, "memory": share, **own, **settings.get("all", {})}
-    return preset(cell.estimator, variant["preset"], occurrences, **given)
+    return preset(cell.estimator, variant["preset"], occurrences, types, **given)
 
 
 def estimator_changes(table: dict[str, Any], place: str) -> dict[str, Any]:
@@ -172,18 +190,19 @@ def class_scores(
     """Scores under the settings, and the network evaluations that they took or would have taken.
 
     All level orders of a pattern are equally likely, so there its orbit correction is a number that is known, and
-    scores with and without it follow from each other.
+    scores with and without it follow from each other, unless the model's probability is weighed with counts of parts.
     """
+    follows = chosen.orders == "level" and not chosen.parts
     key = (replace(chosen, orbit=True), len(patterns))
     correction: Scores | float = 0.0
-    if chosen.orders == "level":
+    if follows:
         correction = np.log(patterns.level_orders / patterns.automorphisms)
         if key in known:
             plain, evaluations = known[key]
             return plain + correction * chosen.orbit, evaluations
     model.settings = chosen
     scores: Scores = model.log_probability(patterns)
-    if chosen.orders == "level":
+    if follows:
         known[key] = (scores - correction * chosen.orbit, model.evaluations)
     return scores, model.evaluations
 
@@ -204,7 +223,20 @@ def scores_by_rounds(
     return result, evaluations
 
 
-# What is possible at all.
+# What is possible without a model, and what at all.
+
+
+def parts_alone(sample: SubgraphSample, census: Census, name: str) -> Result:
+    """What the exact counts of parts say about every type without any model: one of the two estimates of
+    `grade.graphs.parts`. They came with the sample, but do not depend on it.
+
+    Types with equal counts often have equal estimates, so these are rounded: sums in another order shall not part them.
+    """
+    assert sample.parts is not None
+    begin = time.perf_counter()
+    scores = sample.parts.evidence(census.patterns)[:, PARTS.index(name)].round(9)
+    seconds = round(time.perf_counter() - begin, 3)
+    return {**compare(scores, census.counts), "scored": census.types, "score_seconds": seconds}
 
 
 def ceiling(counts: NDArray[np.uint64], occurrences: int, seed: int) -> Result:

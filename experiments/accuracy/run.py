@@ -52,7 +52,7 @@ from cells import (
     write_lines,
     write_result,
 )
-from cost import expected_seconds, occurrences_of, suits_cpu
+from cost import expected_seconds, size_of_samples, suits_cpu
 from fitting import read_census, run_cell
 from prepare import prepare
 
@@ -74,10 +74,10 @@ def tasks_of(plan: Plan, inputs: Path, settings: Settings, groups: list[str] | N
     """Group by group, and in a group the longest first."""
     ranks, tasks = rank_of_groups(settings, groups), []
     for cell, scorings in plan.items():
-        occurrences = occurrences_of(cell, inputs, settings)
+        sampled = size_of_samples(cell, inputs, settings)
         types = read_census(census_path(inputs, cell, cell.k)).types
-        seconds = expected_seconds(cell, scorings, occurrences, types, settings)
-        tasks.append(Task(cell, scorings, seconds, suits_cpu(cell, occurrences, settings)))
+        seconds = expected_seconds(cell, scorings, sampled, types, settings)
+        tasks.append(Task(cell, scorings, seconds, suits_cpu(cell, sampled[0], settings)))
     return sorted(tasks, key=lambda task: (ranks[task.cell], -task.seconds))
 
 

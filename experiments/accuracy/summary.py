@@ -13,6 +13,8 @@ from cells import DENSITY, ESTIMATORS, HERE, Result, Settings
 SAMPLERS = {"rand-esu": "Rand-ESU", "nrs": "NRS", "ars": "ARS", "rand-fase": "Rand-FaSE"}
 TITLES = {
     "frequency": "sampling only",
+    "joined": "counts of parts alone, joined",
+    "rarest": "counts of parts alone, rarest",
     "graphvae": "GraphVAE",
     "digress": "DiGress-E",
     "defog": "DeFoG-E",
@@ -25,6 +27,15 @@ SCORINGS = {  # how a training is scored, in tables
     "default": "as we recommend",
     "default-no-orbit": "as we recommend, no orbit correction",
 }
+AUTOREGRESSIVE = {  # likewise those of the autoregressive estimator
+    "sample-only": "autoregressive, sample alone",
+    "default": "autoregressive + counts of parts (default)",
+    "default-no-orbit": "autoregressive, sample alone, no orbit correction",
+}
+ABOUT_PARTS = (
+    "'+ counts of parts' uses more than the sample, and more than the paper's estimators do: the exact counts of all"
+    " connected subgraphs of at most 3 nodes (4 for k = 5), which take seconds to count."
+)
 MEASURES = ("spearman", "kendall")
 
 Figure = tuple[float, float | None]  # mean and standard deviation, where it is known
@@ -81,7 +92,7 @@ def summarise(results: Iterable[Result]) -> Summaries:
     groups: defaultdict[Key, list[Result]] = defaultdict(list)
     for row in flat(results):
         groups[Key(*(row[name] for name in Key._fields))].append(row)
-    samplers, estimators, scorings = list(SAMPLERS), list(ESTIMATORS), list(SCORINGS)
+    samplers, estimators, scorings = list(SAMPLERS), list(ESTIMATORS), list(SCORINGS | AUTOREGRESSIVE)
 
     def place(key: Key) -> tuple[Any, ...]:
         scoring = scorings.index(key.scoring) if key.scoring in scorings else len(scorings)
@@ -96,7 +107,9 @@ def of_tables(summaries: Summaries) -> Summaries:
     return {
         key: summary
         for key, summary in summaries.items()
-        if key.density == DENSITY and key.variant in ("paper", "default") and key.scoring in SCORINGS
+        if key.density == DENSITY
+        and key.variant in ("paper", "default")
+        and key.scoring in SCORINGS | AUTOREGRESSIVE
     }
 
 
@@ -134,6 +147,8 @@ def best_of_paper(name: str, k: int, path: Path = HERE / "paper.toml") -> dict[s
 
 def label(key: Key) -> str:
     """What is shown for the estimator and its scoring; one that has a single way needs no more than its name."""
+    if key.estimator == "autoregressive":
+        return AUTOREGRESSIVE[key.scoring]
     plain = key.variant == "default" and key.scoring == "default"
     return TITLES[key.estimator] + ("" if plain else f", {SCORINGS[key.scoring]}")
 

@@ -1,6 +1,7 @@
 """The accuracy experiment: its matrix, its reduced run end to end, the paper's figures, and the tables made of both."""
 
 import csv
+import dataclasses
 import json
 import os
 import shutil
@@ -18,6 +19,7 @@ from grade.errors import InputError
 FOLDER = Path(__file__).parents[2] / "experiments" / "accuracy"
 SAMPLERS = ("ars", "nrs", "rand-esu", "rand-fase")
 ABLATIONS = (
+    "parts",
     "rounds",
     "cost",
     "kernel",
@@ -59,7 +61,7 @@ def test_the_reduced_matrix_has_every_kind_of_cell(quick: Path) -> None:
     results = read_lines(quick / "cells.jsonl")
     kinds = {(r["estimator"], r["variant"]) for r in results if r["sampler"] == "rand-esu"}
     trained = {(e, "paper") for e in ("disco", "defog", "digress", "graphvae")}
-    plain = {(e, "default") for e in ("ceiling", "frequency", "autoregressive")}
+    plain = {(e, "default") for e in ("ceiling", "frequency", "joined", "rarest", "autoregressive")}
     orders = {("autoregressive", f"orders-{family}") for family in ("linear", "level", "canonical")}
     ablated = {("autoregressive", "one-network"), ("disco", "paper-canonical")}
     assert kinds == trained | plain | orders | ablated
@@ -109,12 +111,67 @@ def test_one_training_is_scored_in_several_ways(quick: Path) -> None:
     assert rounds["4"]["spearman"] == ways["rounds-paper"]["spearman"] != rounds["1"]["spearman"]
     together = scorings(quick, "autoregressive", "one-network")
     assert {(name, entry["k"]) for name, entry in together.items()} == {
-        (f"{name}-{k}", k) for name in ("default", "default-no-orbit") for k in (3, 4)
+        (f"{name}-{k}", k) for name in ("default", "sample-only", "default-no-orbit") for k in (3, 4)
     }
     learned, counted = (
         scorings(quick, e, "default")["default"]["spearman"] for e in ("autoregressive", "frequency")
     )
     assert learned > counted + 0.2
+
+
+def test_counts_of_parts_are_told_apart_from_the_sample_alone(quick: Path, module: Any) -> None:
+    ways = scorings(quick, "autoregressive", "default")
+    assert set(ways) == {"default", "sample-only", "default-no-orbit"}
+    changed = ways["default"]["changed"]
+    assert not {"parts", "orbit"} & set(changed)
+    assert ways["sample-only"]["changed"] == changed | {"parts": False}
+    assert ways["default-no-orbit"]["changed"] == changed | {"parts": False, "orbit": False}
+    assert len({entry["spearman"] for entry in ways.values()}) == 3
+    results = read_lines(quick / "cells.jsonl")
+    for result in results:
+        fitted = result.get("calibration")
+        if result["estimator"] == "autoregressive":
+            # Order families are compared without counts of parts; of size 3, too few types are held out to weigh them.
+            assert set(fitted) == ({"4"} if result["variant"] in ("default", "one-network") else set())
+        else:
+            assert not fitted
+    # The counts of parts that come with any sample are those of the set.
+    fitting, cells = module("fitting"), module("cells")
+    census = fitting.read_census(quick / "inputs" / "nas-bench-201-4.npz")
+    sample = fitting.load_sample(quick / "inputs" / "nas-bench-201-4-s1")
+    for name in cells.PARTS:
+        other = fitting.parts_alone(sample, census, name)["spearman"]
+        assert other == scorings(quick, name, "default")["default"]["spearman"]
+    assert fitting.parts_alone(sample, census, "joined")["spearman"] == pytest.approx(0.992, abs=1e-3)
+    bare = dataclasses.replace(sample, parts=None)
+    with pytest.raises(InputError, match="no counts of parts"):
+        fitting.require_parts([sample, bare], quick)
+
+
+def test_level_orders_share_a_scoring_only_without_counts_of_parts(quick: Path, module: Any) -> None:
+    """What follows from a known number is not computed, and what is weighed with other counts does not follow."""
+    fitting = module("fitting")
+    from grade.settings import EstimatorSettings
+
+    patterns = fitting.read_census(quick / "inputs" / "nas-bench-201-4.npz").patterns
+
+    class Model:
+        settings = EstimatorSettings()
+        evaluations = calls = 0
+
+        def log_probability(self, patterns: Any) -> np.ndarray:
+            self.calls += 1
+            return np.zeros(len(patterns))
+
+    for parts, calls in ((False, 1), (True, 2)):
+        model, known = Model(), {}
+        chosen = EstimatorSettings(orders="level", parts=parts)
+        with_orbit, _ = fitting.class_scores(model, chosen, patterns, known)
+        without, _ = fitting.class_scores(model, dataclasses.replace(chosen, orbit=False), patterns, known)
+        assert model.calls == calls
+        corrections = np.log(patterns.level_orders / patterns.automorphisms)
+        assert with_orbit - without == pytest.approx(corrections * (not parts))
+    assert corrections.any()
 
 
 def test_results_are_kept_cell_by_cell_and_not_made_twice(quick: Path) -> None:
@@ -180,11 +237,11 @@ def test_tables_and_figures(quick: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     results = read_lines(quick / "cells.jsonl")
 
-    def of(estimator: str, measure: str) -> list[float]:
+    def of(estimator: str, measure: str, scoring: str = "default") -> list[float]:
         chosen = (estimator, "default", "rand-esu", 0.1)
         names = ("estimator", "variant", "sampler", "density")
         return [
-            r["scorings"]["default"][measure] for r in results if tuple(r[name] for name in names) == chosen
+            r["scorings"][scoring][measure] for r in results if tuple(r[name] for name in names) == chosen
         ]
 
     with (quick / "results.csv").open(newline="") as file:
@@ -207,9 +264,18 @@ def test_tables_and_figures(quick: Path, tmp_path: Path) -> None:
     text = readme.read_text()
     assert text.startswith("before\n<!-- accuracy:begin -->\n| set | k |")
     assert text.endswith("|\n<!-- accuracy:end -->\nafter\n")
-    ours = f"{np.mean(of('autoregressive', 'spearman')):.3f} / {np.mean(of('autoregressive', 'kendall')):.3f}"
+    ours = [
+        " / ".join(
+            f"{np.mean(of('autoregressive', measure, scoring)):.3f}" for measure in ("spearman", "kendall")
+        )
+        for scoring in ("sample-only", "default")
+    ]
     assert "| NAS-Bench-201 | 4 | 0.859 / 0.717 |" in text
-    assert f"| {ours} |" in text
+    assert f"| {ours[0]} | {ours[1]} |" in text
+    assert "| autoregressive, sample alone | autoregressive + counts of parts (default) |" in text
+    verdicts = next(line.split(" | ") for line in page.splitlines() if line.startswith("| NAS-Bench-201 | 4"))
+    assert (verdicts[5], verdicts[7]) == tuple(ours)
+    assert "exact counts of all connected subgraphs of at most 3 nodes" in page
     for name in ("accuracy", *ABLATIONS):
         assert (quick / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (quick / f"{name}.svg").read_text()
@@ -245,10 +311,23 @@ def test_tables_of_the_ablations(quick: Path, tmp_path: Path) -> None:
     assert row("autoregressive, not corrected", *families) in page
     # One of the two has a second seed, which is left out: choices are compared on the same seeds.
     networks = [
-        scorings(quick, "autoregressive", "default")["default"]["spearman"],
-        scorings(quick, "autoregressive", "one-network")["default-4"]["spearman"],
+        scorings(quick, "autoregressive", "default")["sample-only"]["spearman"],
+        scorings(quick, "autoregressive", "one-network")["sample-only-4"]["spearman"],
     ]
-    assert row("autoregressive", *networks) in page
+    assert row("autoregressive, sample alone", *networks) in page
+    # Counts of parts have one seed, which stands for all: the other columns are means of both.
+    alone = [scorings(quick, name, "default")["default"]["spearman"] for name in ("joined", "rarest")]
+    fits = [
+        r
+        for r in read_lines(quick / "cells.jsonl")
+        if (r["estimator"], r["variant"]) == ("autoregressive", "default")
+    ]
+    assert len(fits) == 2
+    learned = [[r["scorings"][name]["spearman"] for r in fits] for name in ("sample-only", "default")]
+    words = [f"{v:.3f}" for v in alone] + [f"{np.mean(v):.3f} ± {np.std(v, ddof=1):.3f}" for v in learned]
+    weights = np.mean([r["calibration"]["4"]["weights"] for r in fits], axis=0)
+    words += ["2", ", ".join(f"{w:.2f}" for w in weights)]
+    assert f"| NAS-Bench-201 | 4 | parts and autoregressive | {' | '.join(words)} |" in page
     text = experiments.read_text()
     for name in ABLATIONS:
         assert f"]({name}.png)" in page
@@ -341,13 +420,13 @@ def test_ablations_share_the_trainings_of_the_tables(module: Any) -> None:
     settings["variants"]["tempered"] = {"base": "default", "masking": 0.5}
     assert cells.changes(settings, "variants", "tempered")["preset"] == "default"
     trained = module("fitting").training_settings(
-        cells.Cell("zoo", 4, "rand-esu", "autoregressive", "tempered", 3), settings, 5_000, 1
+        cells.Cell("zoo", 4, "rand-esu", "autoregressive", "tempered", 3), settings, 50_000, 4_000, 1
     )
-    assert (trained.masking, trained.seed) == (0.5, 3)
+    assert (trained.masking, trained.seed, trained.width) == (0.5, 3, 128), "sized by the types"
     settings["variants"]["tempered"]["colour"] = "red"
     with pytest.raises(InputError, match="variant tempered of the settings changes 'colour'"):
         module("fitting").training_settings(
-            cells.Cell("zoo", 4, "rand-esu", "autoregressive", "tempered", 3), settings, 5_000, 1
+            cells.Cell("zoo", 4, "rand-esu", "autoregressive", "tempered", 3), settings, 50_000, 4_000, 1
         )
     with pytest.raises(InputError, match="no 'missing' in"):
         cells.changes(settings, "variants", "missing")
@@ -360,7 +439,7 @@ def test_long_cells_start_first_and_small_ones_go_to_the_cores(module: Any) -> N
     def expected(estimator: str, k: int, occurrences: int, scorings: list[str]) -> float:
         variant = "default" if estimator == "autoregressive" else "paper"
         cell = cells.Cell("nlp", k, "rand-esu", estimator, variant, 0)
-        seconds: float = cost.expected_seconds(cell, scorings, occurrences, 30_000, settings)
+        seconds: float = cost.expected_seconds(cell, scorings, (occurrences, 200), 30_000, settings)
         return seconds
 
     long = expected("disco", 5, 30_000, ["paper"])
