@@ -8,7 +8,7 @@ Capability of the GraDE Framework"), with ours beside it.
 For every size k, each method names its 50 best patterns, once without constraints and once under those of the paper's
 case study. Methods: the most frequent patterns of a sample (one for each sampler); GraDE, the beam search ranked by an
 estimator that was trained on the same sample; the beam search ranked by its own unbiased counts (occurrences), by both
-together (hybrid), and by the occurrences that share no node (disjoint).
+together (hybrid), and by the occurrences that share no node (disjoint). GraDE runs once more with a larger network.
 
 All patterns that were named are then counted, each once whoever named it, in two ways. Exact counting with a cut-off is
 the paper's protocol: what is found by then counts, a lower bound. It says little where occurrences are in the billions,
@@ -52,6 +52,7 @@ from grade.verify import verify_patterns
 
 HERE = Path(__file__).parent
 ESTIMATE_SEED = 1  # names the seeds of the estimates; the searches use others
+LARGER = "GraDE (larger network)"
 
 
 @dataclass(frozen=True)
@@ -75,12 +76,28 @@ class Experiment:
         return Bounds(self.settings["capacity"], self.settings["list_size"])
 
     @property
-    def searches(self) -> dict[str, tuple[str, str | None]]:
-        """(ranking, sampler) of each search by its name."""
-        samplers = self.settings["samplers"]
-        grade = {f"GraDE ({sampler})": ("estimator", sampler) for sampler in samplers}
-        others = {"hybrid": ("hybrid", samplers[0]), "disjoint": ("disjoint", None)}
-        return {**grade, "occurrences": ("occurrences", None), **others}
+    def searches(self) -> dict[str, tuple[str, str | None, str]]:
+        """(ranking, sampler, network) of each search by its name."""
+        first = self.settings["samplers"][0]
+        return {
+            **{
+                f"GraDE ({sampler})": ("estimator", sampler, "small") for sampler in self.settings["samplers"]
+            },
+            "occurrences": ("occurrences", None, ""),
+            "hybrid": ("hybrid", first, "small"),
+            "disjoint": ("disjoint", None, ""),
+            LARGER: ("estimator", first, "larger"),
+        }
+
+    @property
+    def groups(self) -> dict[str, tuple[str, list[str]]]:
+        """(constraints, methods) that are counted together."""
+        methods = [method for method in self.searches if method != LARGER] + self.settings["samplers"]
+        return {
+            "none": ("none", methods),
+            "case study": ("case study", methods),
+            "larger": ("none", [LARGER]),
+        }
 
     # Sampling and training
 
@@ -99,7 +116,7 @@ class Experiment:
         save_sample(drawn, self.work / f"samples/{sampler}-{k}")
         self.write(f"sampled/{sampler}-{k}", {"seconds": seconds})
 
-    def train(self, sampler: str, k: int) -> None:
+    def train(self, sampler: str, network: str, k: int) -> None:
         """Train the estimator of one size."""
         drawn = self.sample(sampler, k)
         chosen = preset(
@@ -107,11 +124,11 @@ class Experiment:
             self.settings["preset"],
             len(drawn),
             seed=self.settings["seed"],
-            **self.settings["changes"],
+            **self.settings["changes" if network == "small" else network],
         )
         begin = time.perf_counter()
-        fit_to_folder(drawn, chosen, self.work / f"models/{sampler}-{k}")
-        self.write(f"trained/{sampler}-{k}", {"seconds": time.perf_counter() - begin})
+        fit_to_folder(drawn, chosen, self.work / f"models/{sampler}-{network}-{k}")
+        self.write(f"trained/{sampler}-{network}-{k}", {"seconds": time.perf_counter() - begin})
 
     def sample(self, sampler: str, k: int) -> SubgraphSample:
         return load_sample(self.work / f"samples/{sampler}-{k}")
@@ -134,11 +151,12 @@ class Experiment:
 
     def search(self, method: str, under: str) -> None:
         """A beam search from 3 nodes to the largest size; every size on the way is a result."""
-        rank_by, sampler = self.searches[method]
+        rank_by, sampler, network = self.searches[method]
         sizes, constraints = self.settings["sizes"], self.constraints[under]
         models = {}
         if sampler:
-            models = {k: load_estimator(self.work / f"models/{sampler}-{k}").log_probability for k in sizes}
+            folders = {k: self.work / f"models/{sampler}-{network}-{k}" for k in sizes}
+            models = {k: load_estimator(folder).log_probability for k, folder in folders.items()}
         levels = beam_search(
             self.graphs,
             sizes[-1],
@@ -159,7 +177,7 @@ class Experiment:
             if sampler:
                 seconds |= {
                     "sampling": self.read(f"sampled/{sampler}-{level.size}")["seconds"],
-                    "training": self.read(f"trained/{sampler}-{level.size}")["seconds"],
+                    "training": self.read(f"trained/{sampler}-{network}-{level.size}")["seconds"],
                 }
             keys = [level.lists.patterns[row].key for row in accepted]
             named[level.size] = {"keys": keys, "seconds": seconds}
@@ -168,26 +186,26 @@ class Experiment:
 
     # All that was named is counted
 
-    def named(self, under: str) -> dict[str, dict[int, dict[str, Any]]]:
+    def named(self, group: str) -> dict[str, dict[int, dict[str, Any]]]:
         """What each method named of each size, in the order of the tables."""
-        methods = [*self.searches, *self.settings["samplers"]]
+        under, methods = self.groups[group]
         found = {method: self.read(f"named/{method}, {under}") for method in methods}
         return {method: {int(k): row for k, row in by_size.items()} for method, by_size in found.items()}
 
-    def patterns(self, under: str, k: int) -> PatternTable:
-        """The different patterns of one size that any method named."""
-        keys = {key for by_size in self.named(under).values() for key in by_size[k]["keys"]}
+    def patterns(self, group: str, k: int) -> PatternTable:
+        """The different patterns of one size that any method of a group named."""
+        keys = {key for by_size in self.named(group).values() for key in by_size[k]["keys"]}
         return self.table(sorted(keys))
 
     def table(self, keys: list[str]) -> PatternTable:
         return PatternTable.from_keys(keys, self.graphs.node_vocabulary, self.graphs.edge_vocabulary)
 
-    def count(self, under: str, k: int) -> None:
+    def count(self, group: str, k: int) -> None:
         """Exact counts with a cut-off, the paper's protocol."""
-        patterns = self.patterns(under, k)
+        patterns = self.patterns(group, k)
         found = verify_patterns(self.graphs, patterns, self.settings["cutoff"], threads=1)
         self.write(
-            f"counted/{under}, {k}",
+            f"counted/{group}, {k}",
             {
                 pattern.key: [support.occurrences, support.quality == "exact", support.disjoint]
                 for pattern, support in zip(patterns, found, strict=True)
@@ -213,28 +231,28 @@ class Experiment:
                 )
         self.write(f"cutoffs/{k}", result)
 
-    def estimate(self, under: str, replicate: int) -> None:
+    def estimate(self, group: str, replicate: int) -> None:
         """One replicate of the unbiased counts of all patterns of all sizes.
 
         Growing under the constraints loses nothing: whatever leads to a wanted occurrence satisfies them.
         """
-        family = family_of({k: self.patterns(under, k) for k in self.settings["sizes"]})
+        family = family_of({k: self.patterns(group, k) for k in self.settings["sizes"]})
         counts = draw_counts(
             self.graphs,
             family,
-            constraints=self.constraints[under],
+            constraints=self.constraints[self.groups[group][0]],
             bounds=self.bounds,
             seed=derived(self.settings["seed"], ESTIMATE_SEED, replicate),
         )
         found = {}
         for k in self.settings["sizes"]:
             by_key = dict(zip(family[k - START].keys.tolist(), counts[k - START], strict=True))
-            wanted = self.patterns(under, k)
+            wanted = self.patterns(group, k)
             found[k] = {
                 pattern.key: float(by_key[key])
                 for pattern, key in zip(wanted, wanted.keys.tolist(), strict=True)
             }
-        self.write(f"estimated/{under}, {replicate}", found)
+        self.write(f"estimated/{group}, {replicate}", found)
 
     # Files
 
@@ -255,13 +273,16 @@ class Experiment:
         samplers, sizes = self.settings["samplers"], self.settings["sizes"]
         drawn = [(s, k) for s in samplers for k in reversed(sizes)]
         yield [(f"sampled/{s}-{k}", "draw", (s, k)) for s, k in drawn]
-        yield [(f"trained/{s}-{k}", "train", (s, k)) for s, k in drawn]
-        for u in self.constraints:
-            yield [(f"named/{m}, {u}", "search", (m, u)) for m in self.searches] + [
-                (f"named/{s}, {u}", "baseline", (s, u)) for s in samplers
-            ]
-            yield [(f"estimated/{u}, {r}", "estimate", (u, r)) for r in range(self.settings["replicates"])]
-            yield [(f"counted/{u}, {k}", "count", (u, k)) for k in reversed(sizes)]
+        yield [(f"trained/{s}-small-{k}", "train", (s, "small", k)) for s, k in drawn]
+        for group, (u, methods) in self.groups.items():
+            if group == "larger":
+                large = [(samplers[0], "larger", k) for k in reversed(sizes)]
+                yield [(f"trained/{s}-larger-{k}", "train", (s, n, k)) for s, n, k in large]
+            tasks = ((m, "search" if m in self.searches else "baseline") for m in methods)
+            yield [(f"named/{m}, {u}", task, (m, u)) for m, task in tasks]
+            draws = range(self.settings["replicates"])
+            yield [(f"estimated/{group}, {r}", "estimate", (group, r)) for r in draws]
+            yield [(f"counted/{group}, {k}", "count", (group, k)) for k in reversed(sizes)]
         yield [(f"cutoffs/{k}", "compare_cutoffs", (k,)) for k in self.settings["sensitivity_sizes"]]
 
     def run(self, jobs: int) -> None:
@@ -277,12 +298,12 @@ class Experiment:
     def results(self) -> list[dict[str, Any]]:
         """One row for each method, constraints and size; then the sensitivity to the cut-off."""
         rows: list[dict[str, Any]] = []
-        for under in self.constraints:
+        for group, (under, _) in self.groups.items():
             draws = range(self.settings["replicates"])
-            replicates = [self.read(f"estimated/{under}, {r}") for r in draws]
-            for method, by_size in self.named(under).items():
+            replicates = [self.read(f"estimated/{group}, {r}") for r in draws]
+            for method, by_size in self.named(group).items():
                 for k, row in by_size.items():
-                    keys, counted = row["keys"], self.read(f"counted/{under}, {k}")
+                    keys, counted = row["keys"], self.read(f"counted/{group}, {k}")
                     drawn = [np.array([r[str(k)][key] for key in keys]) for r in replicates]
                     rows.append(
                         {

@@ -19,6 +19,7 @@ from grade.sources import load
 RUN = Path(__file__).parents[2] / "experiments" / "discovery" / "run.py"
 SEARCHES = ["GraDE (rand-esu)", "GraDE (nrs)", "occurrences", "hybrid", "disjoint"]
 SAMPLERS = ["rand-esu", "nrs"]
+LARGER = "GraDE (larger network)"
 UNDER, SIZES = ["none", "case study"], [4, 5, 6]
 TABLES = ["results.csv", "results.md", "median-none.png", "median-case-study.png", "runtime.png"]
 
@@ -43,9 +44,12 @@ def rows(out: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
 
 
 def test_all_methods_are_there_at_all_sizes(rows: dict[tuple[str, str, int], dict[str, Any]]) -> None:
-    assert set(rows) == set(product(SEARCHES + SAMPLERS, UNDER, SIZES))
+    larger = [(LARGER, "none", k) for k in SIZES]
+    assert set(rows) == {*product(SEARCHES + SAMPLERS, UNDER, SIZES), *larger}
+    for key in larger:  # here the two estimators are the same, so that they name the same patterns
+        assert rows[key]["counted"] == rows["GraDE (rand-esu)", *key[1:]]["counted"]
     for (method, _, _), row in rows.items():
-        stages = {"search"} if method in SEARCHES else {"sampling"}
+        stages = {"sampling"} if method in SAMPLERS else {"search"}
         if method == "hybrid" or method.startswith("GraDE"):
             stages |= {"sampling", "training"}
         assert set(row["seconds"]) == stages
@@ -90,8 +94,10 @@ def test_tables_are_made_again_from_the_results_alone(out: Path) -> None:
     assert {name: (out / name).read_bytes() for name in TABLES} == before
     text = before["results.md"].decode()
     assert all(f"| {k} | " in text for k in SIZES)
-    assert "| k | " + " | ".join(SEARCHES + SAMPLERS) + " |" in text
-    assert len(before["results.csv"].splitlines()) == 1 + len(SEARCHES + SAMPLERS) * len(UNDER) * len(SIZES)
+    assert "| k | " + " | ".join([*SEARCHES, *SAMPLERS, LARGER]) + " |" in text
+    assert len(before["results.csv"].splitlines()) == 1 + (len(SEARCHES + SAMPLERS) * len(UNDER) + 1) * len(
+        SIZES
+    )
 
 
 def test_what_is_done_is_not_done_again(out: Path) -> None:
