@@ -372,15 +372,12 @@ def main() -> None:
     out: Path = arguments.out
     if not arguments.tables:
         os.environ["OMP_NUM_THREADS"] = "1"  # for the workers
-        begin = time.perf_counter()
         experiment = Experiment(settings, everything["constraints"], out / "work")
         experiment.run(arguments.jobs)
         with whole_file(out / "results.jsonl") as temporary:
             temporary.write_text("".join(json.dumps(row) + "\n" for row in experiment.results()))
-        minutes = (time.perf_counter() - begin) / 60
         (out / "machine.txt").write_text(
-            f"{datetime.now(UTC):%Y-%m-%d}, {arguments.jobs} jobs of one thread each, {platform.machine()};"
-            f" the last start took {minutes:.0f} minutes.\n"
+            f"{datetime.now(UTC):%Y-%m-%d}, {arguments.jobs} jobs of one thread each on {platform.machine()}.\n"
         )
     make_tables(out, settings)
 

@@ -121,7 +121,7 @@ def page(results: Results, out: Path, settings: dict[str, Any]) -> Iterator[str]
             results,
             under,
             f"Median occurrences of the {settings['top']} best: the comparison",
-            "Exact where counting came to its end; ~ where the median rests on unbiased estimates from fresh seeds,"
+            "Exact where counting came to its end; ~ where the median is an unbiased estimate from fresh seeds,"
             " with the standard error of the median. A dash: the method named no pattern.",
             best_median,
         )
@@ -180,7 +180,7 @@ def number(values: dict[str, float], name: str) -> str:
 
 def best_median(row: Row) -> str:
     best = row["estimated"]
-    if row["exact"] == row["patterns"]:
+    if best["median_error"] == 0:
         return f"{best['median']:.3g}"
     return f"~{best['median']:.3g} ± {best['median_error']:.1g}"
 
