@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-PULL = 1.0  # strength of the pull towards the model alone, in units of one standardised observation
+PULL = 10.0  # strength of the pull towards the model alone, which holds where few classes were seen twice
 STEEPEST = 50.0  # log-rates beyond this overflow
 
 

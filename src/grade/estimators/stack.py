@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from grade.estimators.encoding import Graphs
@@ -50,7 +51,9 @@ class Stack(nn.Module):
             return loss(lambda *given: functional_call(template, named, given), Graphs(nodes, edges, sizes))
 
         batches = (t.view(len(self), -1, *t.shape[1:]) for t in (graphs.nodes, graphs.edges, graphs.sizes))
-        losses: Tensor = torch.vmap(member_loss, randomness="different")(self.weights, *batches)
+        # The fused attention kernels refuse the strides that a map gives them.
+        with sdpa_kernel(SDPBackend.MATH):
+            losses: Tensor = torch.vmap(member_loss, randomness="different")(self.weights, *batches)
         return losses.sum()
 
     def clip(self, limit: float) -> None:

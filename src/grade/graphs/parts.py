@@ -67,7 +67,8 @@ class PartCounts:
             joined = joined + numbers[nodes] * embeddings
             if len(nodes) == largest:
                 rarest = np.where(connected, np.minimum(rarest, occurrences), rarest)
-        return np.stack([joined, rarest], 1)
+        # Rounded, so that patterns made of the same parts tie whatever the order of the sum.
+        return np.stack([joined, rarest], 1).round(9)
 
     def parts(
         self, patterns: PatternTable, largest: int
