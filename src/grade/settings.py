@@ -370,8 +370,8 @@ class MineSettings:
     top: int = option("How many patterns to find.", "--top", default=50, metavar="N")
     beam: int = option("How many patterns of each size to keep.", "--beam", default=1000, metavar="N")
     rank_by: str = option(
-        "occurrences, graphs, disjoint (occurrences that share no node), coverage (nodes), estimator (the paper's way)"
-        " or hybrid.",
+        "occurrences (by default: it finds the most frequent patterns, see experiments/discovery), graphs, disjoint"
+        " (occurrences that share no node), coverage (nodes), estimator (the paper's way) or hybrid.",
         "--rank-by",
         default="occurrences",
         metavar="NAME",
