@@ -1,6 +1,6 @@
 """By what the search ranks its candidates.
 
-The default is ``occurrences``, by the discovery experiment (`python experiments/discovery/run.py`): on zoo, for k from 4
+The default is ``occurrences``, by the discovery experiment (`python experiments/discovery/run.py`): on zoo, k from 4
 to 15, no other ranking names more frequent patterns, and from k = 10 on those that the estimator ranks best are rarer.
 """
 
