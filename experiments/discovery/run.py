@@ -36,7 +36,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from tables import make_tables
+from tables import LARGER, make_tables
 
 from grade.estimators import fit_to_folder, load_estimator, preset
 from grade.files import whole_file
@@ -52,7 +52,6 @@ from grade.verify import verify_patterns
 
 HERE = Path(__file__).parent
 ESTIMATE_SEED = 1  # names the seeds of the estimates; the searches use others
-LARGER = "GraDE (larger network)"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ PAPER = (
     " sampler for k >= 10; samplers are better at small k."
 )
 TITLES = {"none": "no constraints", "case study": "contains a convolution, degrees at most 2"}
+LARGER = "GraDE (larger network)"
 Row = dict[str, Any]
 Cell = Callable[[Row], str]
 
@@ -63,7 +64,9 @@ def make_tables(out: Path, settings: dict[str, Any]) -> None:
         for sampler in results.samplers:
             if sampler in lines and f"GraDE ({sampler})" in lines:
                 lines[sampler].set(linestyle="--", color=lines[f"GraDE ({sampler})"].get_color())
-        figure.axes[0].legend(frameon=False, fontsize=7)
+        if LARGER in lines:
+            lines[LARGER].set_color("#333333")
+        figure.axes[0].legend(frameon=False, fontsize=7, handlelength=4)
         save(figure, out / f"median-{name}.png")
     first = f"GraDE ({results.samplers[0]})"
     timings = {f"k = {k}": row["seconds"] for k in results.sizes if (row := results.row(first, "none", k))}
@@ -111,7 +114,8 @@ def page(results: Results, out: Path, settings: dict[str, Any]) -> Iterator[str]
     yield (
         f"Set {settings['set']}, {settings['samples']:,} samples of each size, beam {settings['beam']}, the"
         f" {settings['top']} best of each method; {settings['estimator']} estimator, preset {settings['preset']}"
-        f"{changes(settings)}, one network for each size and sampler. {machine(out)}"
+        f"{changes(settings['changes'])}, one network for each size and sampler; the larger network"
+        f"{changes(settings['larger'])}. {machine(out)}"
     )
     yield from ("", PAPER, "")
     yield from ratios(results)
@@ -214,7 +218,8 @@ def ratios(results: Results) -> Iterator[str]:
 
 
 def ratio(value: float, base: float) -> str:
-    return f"{value / base:.3g}" if base else "-"
+    """A dash where a method named nothing or was not run, or nothing had been counted."""
+    return f"{value / base:.3g}" if base and value else "-"
 
 
 def sensitivity(results: Results) -> Iterator[str]:
@@ -254,7 +259,7 @@ def accuracy(results: Results) -> Iterator[str]:
 
 
 def changes(settings: dict[str, Any]) -> str:
-    return "".join(f", {name} = {value}" for name, value in settings["changes"].items())
+    return "".join(f", {name} = {value}" for name, value in settings.items())
 
 
 def machine(out: Path) -> str:
