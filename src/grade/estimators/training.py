@@ -17,6 +17,7 @@ import copy
 import json
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -351,8 +352,10 @@ def captured(
                 with torch.cuda.graph(recording):
                     compute()
                 graph.append(recording)
-            except RuntimeError:
+            except RuntimeError as error:
                 torch.cuda.synchronize()
+                reason = str(error).splitlines()[0]
+                warnings.warn(f"The training step is not captured and will be slow: {reason}", stacklevel=2)
                 graph.append(None)
         if graph[0] is None:
             eager()
