@@ -1,0 +1,48 @@
+"""One documented settings object per stage. The command line is generated from these: nothing is declared
+twice.
+
+A field is made with `argument` (by position) or `option` (by flag) and carries its help text; `grade.terminal`
+turns every field of a settings object into a parameter of the command that takes the object. Limits are
+checked where the value is used, so that the same sentence reaches a caller from Python.
+"""
+
+from grade.settings.estimators import EstimatorSettings, EvaluateSettings, FitSettings, ScoreSettings
+from grade.settings.graph_sets import BuildSettings, DiffSettings, InfoSettings, ReadSettings
+from grade.settings.mining import MineSettings, VerifySettings
+from grade.settings.parameters import (
+    PARAMETER,
+    Parameter,
+    argument,
+    option,
+    set_argument,
+    setting,
+    threads_option,
+)
+from grade.settings.reports import ExportSettings, OutputSettings, ReportSettings, RunSettings
+from grade.settings.sampling import CensusSettings, SampleSettings
+
+__all__ = [
+    "PARAMETER",
+    "BuildSettings",
+    "CensusSettings",
+    "DiffSettings",
+    "EstimatorSettings",
+    "EvaluateSettings",
+    "ExportSettings",
+    "FitSettings",
+    "InfoSettings",
+    "MineSettings",
+    "OutputSettings",
+    "Parameter",
+    "ReadSettings",
+    "ReportSettings",
+    "RunSettings",
+    "SampleSettings",
+    "ScoreSettings",
+    "VerifySettings",
+    "argument",
+    "option",
+    "set_argument",
+    "setting",
+    "threads_option",
+]

@@ -1,0 +1,93 @@
+"""Building, reading, describing and comparing graph sets."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from grade.settings.parameters import argument, option, set_argument, threads_option
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildSettings:
+    """Building a graph set and saving it."""
+
+    sources: list[str] = argument(
+        "Files, folders, globs ('models/**/*.onnx'), saved sets or built-in names.", metavar="SOURCE"
+    )
+    out: Path = argument("The folder to write.", metavar="OUT")
+    force: bool = option("Replace OUT if it is a graph set already.", "--force", default=False)
+    strict: bool = option(
+        "Stop at the first input that cannot be read, instead of skipping it.", "--strict", default=False
+    )
+    merge_duplicates: bool = option(
+        "Keep one graph of those that have exactly the same structure.", "--merge-duplicates", default=False
+    )
+    workers: int | None = option(
+        "Processes that read files; all available cores when left out.",
+        "--workers",
+        default=None,
+        metavar="N",
+    )
+    seconds: float = option(
+        "Give up an input that takes longer than this.", "--seconds", default=300.0, metavar="S"
+    )
+    memory: float = option(
+        "Give up an input that takes more memory than so many GiB.", "--memory", default=4.0, metavar="GIB"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadSettings:
+    """What becomes of a model when it is read as a graph."""
+
+    constants: bool = option("Keep Constant operators as nodes.", "--constants", default=False)
+    initializers: bool = option(
+        "Keep weights (ONNX initializers, PyTorch parameters) as nodes.", "--initializers", default=False
+    )
+    fold: bool = option("Drop operators that compute on constants and weights only.", "--fold", default=False)
+    positions: bool = option(
+        "Type each edge by the input that it feeds: 0, 1, 0+1 ...", "--positions", default=False
+    )
+    parallel: bool = option(
+        "Tell by the edge type how many parallel arcs were merged: edge, edge x2 ...",
+        "--parallel",
+        default=False,
+    )
+    attributes: list[str] | None = option(
+        "Put an ONNX attribute into the node type: kernel_shape, or Conv.kernel_shape for one operator only; may be"
+        " given several times.",
+        "--attribute",
+        default=None,
+        metavar="NAME",
+    )
+    names: str = option(
+        "Names of PyTorch operators: aten (aten.conv2d) or onnx (Conv, where there is such an operator).",
+        "--names",
+        default="aten",
+        metavar="NAME",
+    )
+    type_key: str = option(
+        "The attribute of a node that holds its type in GraphML and JSON lines.",
+        "--type-key",
+        default="type",
+        metavar="NAME",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class InfoSettings:
+    """Describing a graph set."""
+
+    graphs: str = set_argument()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffSettings:
+    """Comparing two graph sets."""
+
+    graphs: str = set_argument()
+    other: str = argument("The set to compare it with.", metavar="OTHER")
+    k: int = option("Number of nodes of the patterns, 2 to 16.", "-k", default=4, metavar="K")
+    threads: int | None = threads_option()
+    top: int = option(
+        "How many of the types and patterns that differ most to show.", "--top", default=15, metavar="N"
+    )

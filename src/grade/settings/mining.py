@@ -1,0 +1,129 @@
+"""Finding patterns, and counting given ones."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from grade.settings.parameters import argument, option, set_argument, threads_option
+
+
+@dataclass(frozen=True, kw_only=True)
+class MineSettings:
+    """Finding the most frequent patterns of one size: sample, fit, search, verify, catalogue."""
+
+    graphs: str = set_argument()
+    k: int = option("Number of nodes of the patterns, 3 to 16.", "-k", metavar="K")
+    out: Path = option("The folder of the run; a run that was stopped goes on there.", "--out", metavar="RUN")
+    top: int = option("How many patterns to find.", "--top", default=50, metavar="N")
+    beam: int = option("How many patterns of each size to keep.", "--beam", default=1000, metavar="N")
+    rank_by: str = option(
+        "occurrences (by default: it finds the most frequent patterns, see experiments/discovery), graphs, disjoint"
+        " (occurrences that share no node), coverage (nodes), estimator (the paper's way) or hybrid.",
+        "--rank-by",
+        default="occurrences",
+        metavar="NAME",
+    )
+    method: str = option(
+        "search, or sampling: the most frequent patterns of the sample, the baseline.",
+        "--method",
+        default="search",
+        metavar="NAME",
+    )
+    estimator: str = option(
+        "For --rank-by estimator and hybrid.", "--estimator", default="autoregressive", metavar="NAME"
+    )
+    preset: str = option(
+        "Preset of the estimator: default, fast or paper.", "--preset", default="default", metavar="NAME"
+    )
+    one_model: bool = option(
+        "Fit one estimator for all sizes instead of one for each.", "--one-model", default=False
+    )
+    sampler: str = option("rand-esu, rand-fase, ars or nrs.", "--sampler", default="rand-esu", metavar="NAME")
+    samples: int = option("Samples of each size.", "--samples", default=40_000, metavar="N")
+    contains: list[str] | None = option(
+        "At least one node of a type that matches, e.g. 'Conv*'; may be given several times.",
+        "--contains",
+        default=None,
+        metavar="GLOB",
+    )
+    only: list[str] | None = option(
+        "Only types that match; may be given several times.", "--only", default=None, metavar="GLOB"
+    )
+    never: list[str] | None = option(
+        "No type that matches; may be given several times.", "--never", default=None, metavar="GLOB"
+    )
+    max_in_degree: int | None = option(
+        "Most edges into a node, inside the pattern.", "--max-in-degree", default=None, metavar="N"
+    )
+    max_out_degree: int | None = option(
+        "Most edges out of a node, inside the pattern.", "--max-out-degree", default=None, metavar="N"
+    )
+    min_edges: int | None = option("Fewest edges.", "--min-edges", default=None, metavar="N")
+    max_edges: int | None = option("Most edges.", "--max-edges", default=None, metavar="N")
+    acyclic: bool = option("No directed cycle.", "--acyclic", default=False)
+    single_source: bool = option(
+        "Exactly one node without in-coming edges.", "--single-source", default=False
+    )
+    single_sink: bool = option("Exactly one node without out-going edges.", "--single-sink", default=False)
+    fusible: bool = option(
+        "Count only occurrences that a compiler can fuse: convex, with edges leaving from one node only.",
+        "--fusible",
+        default=False,
+    )
+    min_graphs: int = option(
+        "Fewest graphs that contain the pattern.", "--min-graphs", default=1, metavar="N"
+    )
+    memory: str = option("What the search may hold at a time.", "--memory", default="4G", metavar="SIZE")
+    list_size: int = option(
+        "Most occurrences to keep of each pattern while searching.", "--list-size", default=2000, metavar="N"
+    )
+    seconds_per_pattern: float = option(
+        "How long to count one pattern exactly before its count is estimated.",
+        "--seconds-per-pattern",
+        default=10.0,
+        metavar="S",
+    )
+    time_budget: str | None = option(
+        "Stop after so long with the best found so far, e.g. 30m.",
+        "--time-budget",
+        default=None,
+        metavar="TIME",
+    )
+    seed: int = option("Seed of everything random.", "--seed", default=0, metavar="N")
+    threads: int | None = threads_option()
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifySettings:
+    """Counting given patterns exactly."""
+
+    patterns: str = argument(
+        "A census (.npz, .parquet), a text file with one pattern key per line, or a key.", metavar="PATTERNS"
+    )
+    graphs: str = set_argument()
+    seconds_per_pattern: float = option(
+        "How long to count one pattern before its count is cut off to a lower bound.",
+        "--seconds-per-pattern",
+        default=1200.0,
+        metavar="S",
+    )
+    time_budget: str | None = option(
+        "How long to count all of them, e.g. 30m.", "--time-budget", default=None, metavar="TIME"
+    )
+    threads: int | None = threads_option()
+    top: int | None = option(
+        "Only the N most frequent patterns of a census, or the first N keys.",
+        "--top",
+        default=None,
+        metavar="N",
+    )
+    fusible: bool = option(
+        "Count only occurrences that a compiler can fuse: convex, with edges leaving from one node only.",
+        "--fusible",
+        default=False,
+    )
+    out: Path | None = option(
+        "Write the supports to this file: .csv, or .json with the counts in every graph.",
+        "--out",
+        default=None,
+        metavar="FILE",
+    )

@@ -1,0 +1,56 @@
+"""How commands report, and what is made of a run: tables, pages, files."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from grade.settings.parameters import argument, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputSettings:
+    """How a command reports."""
+
+    json: bool = option(
+        "Print one JSON object on standard output and nothing else there.", "--json", default=False
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """Showing a run."""
+
+    run: Path = argument("The folder of a run that 'grade mine' made.", metavar="RUN")
+    top: int = option("How many of its patterns to show.", "--top", default=20, metavar="N")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportSettings:
+    """Writing a page on a run, or on two."""
+
+    runs: list[Path] = argument("The folder of a run; of two, to compare them.", metavar="RUN [RUN]")
+    out: Path | None = option(
+        "The file to write; report.html in the folder of the run, or comparison.html here, when left out.",
+        "--out",
+        default=None,
+        metavar="FILE",
+    )
+    open: bool = option("Open the page in the browser.", "--open", default=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportSettings:
+    """A pattern of a run for use elsewhere."""
+
+    run: Path = argument("The folder of a run that 'grade mine' made.", metavar="RUN")
+    pattern: int = option("Number of the pattern in the run, 1 is the best.", "--pattern", metavar="I")
+    to: str = option(
+        "pytorch (source code of a module), onnx (a model), graphml, dot, json, svg or png.",
+        "--to",
+        metavar="FORMAT",
+    )
+    out: Path | None = option(
+        "The file to write; motif-I with the usual ending, here, when left out.",
+        "--out",
+        default=None,
+        metavar="FILE",
+    )

@@ -1,0 +1,70 @@
+"""Counting and drawing subgraphs."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from grade.settings.parameters import option, set_argument, threads_option
+
+
+@dataclass(frozen=True, kw_only=True)
+class CensusSettings:
+    """Counting every connected induced subgraph of one size by pattern, exactly."""
+
+    graphs: str = set_argument()
+    k: int = option("Number of nodes of the subgraphs, 2 to 16.", "-k", metavar="K")
+    threads: int | None = threads_option()
+    top: int = option("How many of the most frequent patterns to show.", "--top", default=20, metavar="N")
+    out: Path | None = option(
+        "Write all patterns and their counts to this file: .npz or .parquet.",
+        "--out",
+        default=None,
+        metavar="FILE",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleSettings:
+    """Drawing connected induced subgraphs of one size."""
+
+    graphs: str = set_argument()
+    k: int = option("Number of nodes of the subgraphs, 2 to 16.", "-k", metavar="K")
+    out: Path = option("The folder to write the sample to.", "--out", metavar="FOLDER")
+    method: str = option(
+        "rand-esu and rand-fase (uniform), ars (uniform, small graphs only), nrs (biased).",
+        "--method",
+        default="rand-esu",
+        metavar="NAME",
+    )
+    count: int | None = option("Draw so many.", "--count", default=None, metavar="N")
+    density: float | None = option(
+        "Draw until this share of the types of the full census has been seen.",
+        "--density",
+        default=None,
+        metavar="D",
+    )
+    seed: int = option("Seed of everything random.", "--seed", default=0, metavar="N")
+    weighting: str = option(
+        "What counts the same: occurrences, graphs, or (ars, nrs) edges.",
+        "--weighting",
+        default="occurrences",
+        metavar="NAME",
+    )
+    r: float | None = option(
+        "Enter depth d of the tree with probability (1 - d/(K+1))^R (rand-esu, rand-fase); planned when left out.",
+        "-r",
+        default=None,
+        metavar="R",
+    )
+    census: Path | None = option(
+        "The full census (.npz, .parquet), for the density; taken when left out and needed.",
+        "--census",
+        default=None,
+        metavar="FILE",
+    )
+    parts: int | None = option(
+        "Also count all subgraphs of up to N nodes, which makes estimators better; 3 or 4 when left out, 0: none.",
+        "--parts",
+        default=None,
+        metavar="N",
+    )
+    threads: int | None = threads_option()
