@@ -14,7 +14,9 @@ import grade
 from grade import cli
 from grade.graphs.storage import load_graph_set
 from grade.sampling.census import Census, take_census
+from grade.settings import CensusSettings, InfoSettings
 from grade.sources import building, load
+from grade.terminal import command
 from tests.onnx_models import branching, save
 
 
@@ -179,7 +181,7 @@ def test_what_would_fail_at_the_end_is_found_before_the_work(
     def work(*arguments: Any) -> None:
         raise AssertionError("the set was loaded before the target was checked")
 
-    monkeypatch.setattr(cli, "load", work)
+    monkeypatch.setattr(cli.sampling, "load", work)
     monkeypatch.setattr(building, "find", work)
     assert run("census", "zoo", "-k", "4", "--out", "a.csv").code == 2
     assert run("census", "zoo", "-k", "4", "--top", "-1").code == 2
@@ -256,10 +258,10 @@ def test_version(run: Any) -> None:
 def test_two_settings_objects_with_one_name_are_refused() -> None:
     import typer
 
-    def clash(one: cli.CensusSettings, two: cli.InfoSettings) -> None: ...
+    def clash(one: CensusSettings, two: InfoSettings) -> None: ...
 
     with pytest.raises(TypeError, match="graphs"):
-        cli.command(typer.Typer())(clash)
+        command(typer.Typer())(clash)
 
 
 def test_the_command_line_starts_without_what_only_some_commands_need() -> None:

@@ -1,0 +1,11 @@
+"""The command line. Commands are generated from the settings objects; the work is done elsewhere.
+
+A command is a function whose parameters are settings objects of `grade.settings`, decorated with `command`:
+each field becomes an argument or a flag. It does the work by one or two calls, then reports with `show`: a
+dictionary for ``--json``, lines of text otherwise. What is slow to import (torch) is imported in the command.
+"""
+
+from grade.cli import graphs, sampling, estimators, mining, reports  # noqa: F401, I001 (the order of the help)
+from grade.cli.app import app, main
+
+__all__ = ["app", "main"]

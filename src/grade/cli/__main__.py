@@ -1,0 +1,5 @@
+"""``python -m grade.cli`` is the command ``grade``."""
+
+from grade.cli import main
+
+main()

@@ -1,0 +1,112 @@
+"""``grade mine``, ``grade verify`` and ``grade runs``: find patterns, count given ones, look at what was found."""
+
+import dataclasses
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from grade.cli.app import app, runs_app
+from grade.settings import MineSettings, OutputSettings, RunSettings, VerifySettings
+from grade.sources import load
+from grade.terminal import command, progress_bar, show, stage_progress
+
+
+@command(
+    app,
+    "grade mine zoo -k 8 --out run --contains 'Conv*' --max-in-degree 2 --max-out-degree 2 --rank-by graphs",
+    "grade mine my-models -k 6 --top 100 --fusible --min-graphs 5 --out fusion-candidates",
+    "grade mine zoo -k 10 --rank-by estimator --estimator disco --samples 40000 --out as-in-the-paper",
+)
+def mine(settings: MineSettings, output: OutputSettings) -> None:
+    """Find the most frequent patterns of K nodes: sample, fit, search, verify, catalogue.
+
+    A run that was stopped goes on when it is started again, and ends with the same catalogue.
+    """
+    from grade import pipeline
+
+    begin = time.perf_counter()
+    with stage_progress() as report:
+        catalogue = pipeline.mine(settings, report=report)
+    show_catalogue(settings.out, catalogue, settings.top, time.perf_counter() - begin, output)
+
+
+@command(
+    app,
+    "grade verify census.npz zoo --top 100",
+    "grade verify patterns.txt my-graphs --seconds-per-pattern 60 --time-budget 30m --out supports.csv",
+    "grade verify '8.8.20/0>1.1>2' zoo --fusible --json",
+)
+def verify(settings: VerifySettings, output: OutputSettings) -> None:
+    """Count given patterns exactly: occurrences, graphs, disjoint occurrences, covered nodes.
+
+    Where time runs out before a count is done, it is estimated; a lower bound where that is not possible.
+    """
+    from grade.machine import thread_count
+    from grade.search.deadline import NEVER, Deadline
+    from grade.units import parse_seconds
+    from grade.verify import COUNTING_SHARE, files, verify_patterns, with_estimates
+
+    threads, total, deadline = thread_count(settings.threads), None, NEVER
+    if settings.time_budget is not None:
+        deadline = Deadline.after(parse_seconds(settings.time_budget))
+        total = COUNTING_SHARE * parse_seconds(settings.time_budget)
+    if settings.out is not None:
+        files.check_target(settings.out)
+    begin = time.perf_counter()
+    graphs = load(settings.graphs)
+    patterns = files.read_patterns(settings.patterns, graphs, settings.top)
+    with progress_bar("verify") as progress:
+        supports = verify_patterns(
+            graphs, patterns, settings.seconds_per_pattern, total, threads, progress, settings.fusible
+        )
+    if not settings.fusible:  # estimates are of all occurrences
+        supports = with_estimates(graphs, patterns, supports, threads, deadline)
+    if settings.out is not None:
+        files.write_supports(settings.out, patterns, supports, graphs)
+    exact = sum(support.quality == "exact" for support in supports)
+    data = {
+        "set": settings.graphs,
+        "patterns": len(patterns),
+        "exact": exact,
+        "fusible": settings.fusible,
+        "nodes": graphs.nodes,
+        "seconds": time.perf_counter() - begin,
+        "threads": threads,
+        "supports": [
+            files.support_data(pattern, support, graphs, most_common=10)
+            for pattern, support in zip(patterns, supports, strict=True)
+        ],
+    }
+
+    def lines() -> Iterator[str]:
+        yield f"{settings.graphs}: {len(patterns):,} patterns, {exact:,} counted exactly, {data['seconds']:.2f} s"
+        yield from files.support_lines(patterns, supports, graphs)
+
+    show(output, data, lines)
+
+
+@command(runs_app, "grade runs show run", "grade runs show run --top 5 --json", called="show")
+def runs_show(settings: RunSettings, output: OutputSettings) -> None:
+    """Show the motifs that a run found."""
+    from grade.runs import Catalogue, RunFolder
+
+    catalogue = Catalogue.load(RunFolder.open(settings.run).catalogue)
+    show_catalogue(settings.run, catalogue, settings.top, None, output)
+
+
+def show_catalogue(run: Any, catalogue: Any, top: int, seconds: float | None, output: OutputSettings) -> None:
+    """Report a run: its settings and levels, and the best of its motifs."""
+    from grade.report.tables import motif_lines
+
+    motifs = catalogue.motifs[:top]
+    data = {
+        "run": str(run),
+        "set": catalogue.run["settings"]["graphs"],
+        "k": catalogue.run["settings"]["k"],
+        "partial": catalogue.run["partial"],
+        "constraints": catalogue.run["constraints"],
+        "levels": catalogue.levels,
+        "motifs": [dataclasses.asdict(motif) for motif in motifs],
+        **({"seconds": seconds} if seconds is not None else {}),
+    }
+    show(output, data, lambda: motif_lines(str(run), catalogue, motifs, seconds))
