@@ -246,6 +246,14 @@ def shared_gpu(wanted: bool) -> Iterator[bool]:
             works = daemon and (
                 subprocess.run(probe, env=environment, timeout=60, capture_output=True).returncode == 0
             )
+            if (
+                works
+            ):  # a process that the service does not reach uses the GPU without it, and does not say so
+                question = b"get_server_list\n"
+                listed = subprocess.run(
+                    [control], input=question, env=environment, timeout=10, capture_output=True
+                )
+                works = bool(listed.stdout.strip())
         except subprocess.TimeoutExpired:
             pass  # the jobs take turns, then
         if works:
