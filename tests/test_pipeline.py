@@ -98,10 +98,10 @@ def test_an_estimator_ranks_the_search(tmp_path: Path, census: dict[str, int]) -
 
 def test_counts_past_enumeration_get_an_estimate_with_its_error(tmp_path: Path, monkeypatch: Any) -> None:
     """Where exact counting runs out of time, the estimate stands in; here nothing is counted at all."""
-    from grade import pipeline
-    from grade.verify import Support
+    from grade.stages import verification
+    from grade.verify import Support, Verifier
 
-    monkeypatch.setattr(pipeline, "PAST_ENUMERATION", 100)
+    monkeypatch.setattr(verification, "PAST_ENUMERATION", 100)
     counted = take_census(load("zoo-mini"), 6)
     truth = {p.key: int(c) for p, c in zip(counted.patterns, counted.counts, strict=True)}
 
@@ -109,7 +109,7 @@ def test_counts_past_enumeration_get_an_estimate_with_its_error(tmp_path: Path, 
         assert estimate is not None
         return Support(estimate[0], "estimate", estimate[1], graphs=1, disjoint=1, coverage=6)
 
-    monkeypatch.setattr(pipeline.Verifier, "verify", out_of_time)
+    monkeypatch.setattr(Verifier, "verify", out_of_time)
     found = mine(settings(tmp_path / "run", k=6, list_size=40, memory="3M", beam=300))
     assert len(found.motifs) == 10
     for motif in found.motifs:
@@ -177,15 +177,15 @@ def test_a_time_budget_that_ends_during_the_verification(tmp_path: Path, monkeyp
 
 
 def test_counts_that_a_budget_cut_short_are_not_stored(tmp_path: Path, monkeypatch: Any) -> None:
-    from grade import pipeline
+    from grade.verify import Support, Verifier
 
-    def cut_off(verifier: Any, pattern: Any, *, seconds: float, **_: Any) -> pipeline.Support:
+    def cut_off(verifier: Any, pattern: Any, *, seconds: float, **_: Any) -> Support:
         assert seconds < 100.0
-        return pipeline.Support(1, "lower bound", graphs=1, disjoint=1, coverage=5)
+        return Support(1, "lower bound", graphs=1, disjoint=1, coverage=5)
 
     long = {"seconds_per_pattern": 100.0}
     with monkeypatch.context() as patched:
-        patched.setattr(pipeline.Verifier, "verify", cut_off)
+        patched.setattr(Verifier, "verify", cut_off)
         found = mine(settings(tmp_path / "run", time_budget="60s", **long))
     assert found.run["partial"]
     assert not list((tmp_path / "run" / "supports").iterdir())
