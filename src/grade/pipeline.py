@@ -4,7 +4,6 @@ Every stage leaves its result in the run folder and is not done again when it is
 where it was, and ends with the same catalogue. What the stages need beside the algorithms is in `grade.stages`.
 """
 
-
 from grade.errors import InputError
 from grade.graphs import GraphSet, SubgraphSample
 from grade.graphs.sample import load_sample, save_sample
