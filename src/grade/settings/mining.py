@@ -32,7 +32,7 @@ class MineSettings:
         "For --rank-by estimator and hybrid.", "--estimator", default="autoregressive", metavar="NAME"
     )
     preset: str = option(
-        "Preset of the estimator: default, fast or paper.", "--preset", default="default", metavar="NAME"
+        "Preset of the estimator: default, fast or paper.", "--preset", default="fast", metavar="NAME"
     )
     one_model: bool = option(
         "Fit one estimator for all sizes instead of one for each.", "--one-model", default=False
