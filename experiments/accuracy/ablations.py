@@ -9,7 +9,12 @@ from cells import DENSITY, PARTS, Settings
 from summary import AUTOREGRESSIVE, SAMPLERS, SCORINGS, TITLES, Figure, Key, Paper, Summaries, Summary, pairs
 
 ORDERS = ("linear", "level", "canonical", "all")
-SHOWN = ("paper", "default", "one-network")  # variants that have a grid of their own, besides those of orders
+SHOWN = (
+    "paper",
+    "default",
+    "fast",
+    "one-network",
+)  # variants that have a grid of their own, besides those of orders
 NOISES = {"own": "own", "shared": "shared", "stratified": "own, stratified", "both": "shared, stratified"}
 Place = tuple[str, int]  # set and size
 
@@ -184,6 +189,14 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
                 key = Key(*place, "rand-esu", "autoregressive", variant, scoring)
                 yield AUTOREGRESSIVE[scoring], column, key
 
+    def presets(place: Place) -> Cells:
+        for variant in ("fast", "default"):
+            for scoring, words in (("sample-only", "sample alone"), ("default", "+ counts of parts")):
+                key = Key(*place, "rand-esu", "autoregressive", variant, scoring)
+                # Without the fast preset the row would repeat the main table.
+                if any(known.variant == "fast" and known[:2] == place for known in summaries):
+                    yield "autoregressive", f"{variant}, {words}", key
+
     def variants(place: Place) -> Cells:
         shown = {*SHOWN, *(f"{kind}-{family}" for kind in ("orders", "paper") for family in ORDERS)}
         others = {k.variant: None for k in summaries if k.variant not in shown and k.density == DENSITY}
@@ -276,6 +289,16 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
             settings,
             summaries,
             samplers,
+        ),
+        grid(
+            "presets",
+            "The fast preset",
+            "One small network, which a CPU trains in minutes, against the default: five networks, sized by the types"
+            " seen.",
+            "preset",
+            settings,
+            summaries,
+            presets,
         ),
         grid(
             "variants",
