@@ -77,7 +77,11 @@ def draw_accuracy(settings: Settings, summaries: Summaries, path: Path) -> None:
 
 
 def draw_grid(settings: Settings, grid: Grid, path: Path) -> None:
-    """An ablation: a panel for each set and size, a line for each method, Spearman's rho against the choices."""
+    """An ablation: a panel for each set and size, Spearman's rho of each method against the choices.
+
+    Points are joined where the choices are numbers; between kinds there is nothing to read off a line.
+    """
+    style = "o-" if all(column.replace(".", "", 1).isdigit() for column in grid.columns) else "o"
     places = list(dict.fromkeys(place for place, _ in grid.rows))
     methods = list(dict.fromkeys(method for _, method in grid.rows))
     columns = min(4, len(places))
@@ -92,14 +96,23 @@ def draw_grid(settings: Settings, grid: Grid, path: Path) -> None:
             if points:
                 xs, ys, deviations = zip(*points, strict=True)
                 spread = [deviation or 0.0 for deviation in deviations]
+                shift = 0.0 if style == "o-" else 0.12 * (number - (len(methods) - 1) / 2)
                 axis.errorbar(
-                    xs, ys, yerr=spread, fmt="o-", markersize=3, capsize=2, color=f"C{number}", label=method
+                    [x + shift for x in xs],
+                    ys,
+                    yerr=spread,
+                    fmt=style,
+                    markersize=4,
+                    capsize=2,
+                    color=f"C{number}",
+                    label=method,
                 )
         low, high = axis.get_ylim()  # differences that mean nothing shall not look large
         margin = max(0.0, 0.1 - (high - low)) / 2
         axis.set_ylim(low - margin, high + margin)
         axis.set_title(f"{title(settings, name)}, k = {k}", fontsize=9)
-        axis.set_xticks(range(len(grid.columns)), grid.columns, rotation=30, fontsize=8)
+        axis.set_xlim(-0.5, len(grid.columns) - 0.5)
+        axis.set_xticks(range(len(grid.columns)), grid.columns, rotation=30, ha="right", fontsize=8)
         axis.set_xlabel(grid.axis, fontsize=8)
         axis.grid(alpha=0.3)
     for row in axes:
