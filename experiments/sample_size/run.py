@@ -165,7 +165,9 @@ def bias(settings: dict[str, Any]) -> list[Row]:
             shares, totals, hubs = np.zeros((seeds, census.types)), [], 0.0
             for seed in range(seeds):
                 try:
-                    drawn = sample(graphs, k, method, count=count, seed=seed, threads=settings["threads"])
+                    drawn = sample(
+                        graphs, k, method, count=count, seed=seed, threads=settings["threads"], parts=0
+                    )
                 except InputError:
                     break
                 shares[seed, rows_of(drawn.patterns, census)] = drawn.counts / count
@@ -206,7 +208,9 @@ def large(settings: dict[str, Any]) -> list[Row]:
             shares: dict[bytes, NDArray[np.float64]] = {}
             totals = []
             for seed in range(seeds):
-                drawn = sample(graphs, k, method, count=count, seed=seed, threads=settings["threads"])
+                drawn = sample(
+                    graphs, k, method, count=count, seed=seed, threads=settings["threads"], parts=0
+                )
                 totals.append(drawn.drawn["estimated_instances"])
                 for key, times in zip(drawn.patterns.keys.tolist(), drawn.counts.tolist(), strict=True):
                     shares.setdefault(key, np.zeros(seeds))[seed] = times / count

@@ -22,9 +22,10 @@ def count_parts(
     loops = np.zeros(graphs.nodes, np.uint8)
     own = graphs.out_targets == owner
     loops[owner[own]] = graphs.out_types[own]
-    kinds, counts = np.unique(np.stack([graphs.node_types, loops]), axis=1, return_counts=True)
-    tables = {1: PatternTable.canonical(kinds[0][:, None], kinds[1][:, None, None])}
-    weights = {1: counts.astype(np.float64)}
+    counts = np.bincount(graphs.node_types.astype(np.int64) * 256 + loops)  # an edge type is a byte
+    kinds = np.flatnonzero(counts)
+    tables = {1: PatternTable.canonical(kinds[:, None] // 256, kinds[:, None, None] % 256)}
+    weights = {1: counts[kinds].astype(np.float64)}
     for k in range(2, size + 1):
         census = take_census(graphs, k, threads, progress)
         tables[k], weights[k] = census.patterns, census.counts.astype(np.float64)
