@@ -2,6 +2,8 @@
 
 import dataclasses
 import time
+from collections.abc import Iterator
+from typing import Any
 
 from grade.cli.app import app
 from grade.settings import EvaluateSettings, FitSettings, OutputSettings, ScoreSettings
@@ -25,7 +27,7 @@ def fit(settings: FitSettings, output: OutputSettings) -> None:
     chosen = preset_for(samples, settings.estimator, settings.preset, **changes)
     with training_progress() as progress:
         model = fit_to_folder(samples, chosen, settings.out, progress)
-    data = {
+    data: dict[str, Any] = {
         "out": str(settings.out),
         "estimator": settings.estimator,
         "k": sorted(sample.size for sample in samples),
@@ -33,8 +35,23 @@ def fit(settings: FitSettings, output: OutputSettings) -> None:
         "types": sum(len(sample.patterns) for sample in samples),
         **{name: value for name, value in model.fitted.items() if name != "held_out"},
     }
-    facts = ", ".join(f"{name} {value}" for name, value in data.items() if name != "out")
-    show(output, data, lambda: [f"{settings.out}: {facts}"])
+
+    def lines() -> Iterator[str]:
+        sizes = " and ".join(map(str, data["k"]))
+        yield (
+            f"{settings.out}: {settings.estimator}, k = {sizes}, {data['occurrences']:,} occurrences of"
+            f" {data['types']:,} types, {data['seconds']:.1f} s"
+        )
+        if "steps" in data:
+            yield f"steps: {data['steps']:,} of a network with {data['parameters']:,} parameters"
+        for k, found in data.get("calibration", {}).items():
+            model_weight, joined, rarest = found["weights"]
+            yield (
+                f"weights at k = {k}: model {model_weight:.2f}, parts joined {joined:.2f}, rarest part"
+                f" {rarest:.2f}"
+            )
+
+    show(output, data, lines)
 
 
 @command(
