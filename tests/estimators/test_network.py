@@ -5,10 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from torch import Tensor, nn
 
 from grade.errors import InputError
-from grade.estimators import Estimator, fit, load_estimator, training
+from grade.estimators import Estimator, fit, load_estimator, preset, training
 from grade.estimators.autoregressive import Autoregressive
 from grade.estimators.base import MODEL_FILE, TENSOR_FILE
 from grade.estimators.encoding import Graphs, GraphSpace
@@ -181,3 +182,20 @@ def test_counts_of_the_sample_can_be_added() -> None:
     before, after = np.exp(plain.log_probability(table)), np.exp(mixed.log_probability(table))
     assert after[~seen] == pytest.approx(before[~seen] / 2, rel=1e-6)
     assert after[seen].sum() == pytest.approx((before[seen].sum() + 1) / 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("estimator", ["autoregressive", "disco"])
+def test_the_number_of_threads_changes_nothing(estimator: str) -> None:
+    """Networks wide enough for torch to split their sums among threads."""
+    table, counts = census_201(4)
+    sample = uniform_sample(table, counts, 279, 0)
+    settings = preset(
+        estimator, "fast", 279, steps=6, width=128, batch=256, device="cpu", rounds=2, path_steps=3
+    )
+    scores = []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        model = fit(sample, settings)
+        assert torch.get_num_threads() == threads
+        scores.append(model.log_probability(table.take(np.arange(300))))
+    assert scores[0].tolist() == scores[1].tolist()

@@ -30,7 +30,7 @@ from grade.estimators.encoding import Graphs, GraphSpace, pattern_keys
 from grade.estimators.phases import Phases
 from grade.estimators.stack import Stack
 from grade.estimators.training import Report, Trained, train
-from grade.estimators.world import World, pick_device
+from grade.estimators.world import World, one_thread, pick_device
 from grade.graphs import PatternTable, SubgraphSample
 from grade.graphs.counts import Counts
 from grade.graphs.parts import PartCounts
@@ -137,6 +137,7 @@ class NetworkEstimator(ABC):
 
     # Fitting.
 
+    @one_thread()
     def fit(
         self,
         sample: Samples,
@@ -332,6 +333,7 @@ class NetworkEstimator(ABC):
 
     # Scoring.
 
+    @one_thread()
     def log_probability(self, patterns: PatternTable) -> NDArray[np.float64]:
         """[n] log-probability of each class.
 

@@ -2,6 +2,8 @@
 
 import atexit
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -90,3 +92,16 @@ def pick_device(name: str) -> torch.device:
             f"The device {name!r} cannot be used ({str(error).splitlines()[0]}); give cpu or cuda."
         ) from error
     return device
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Torch with one thread inside: sums that are split among threads depend, in the last digit, on how many
+    there are, and a training makes much of the last digit.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
