@@ -15,7 +15,7 @@ the paper's protocol: what is found by then counts, a lower bound. It says littl
 so every pattern also gets an unbiased estimate from fresh seeds, with its error, by lists that share nothing with those
 of the searches.
 
-The work is cut into tasks that leave one file each under OUT/work: a run that is stopped goes on when it is started
+The work is cut into tasks that leave one file each under OUT/tasks: a run that is stopped goes on when it is started
 again. `--jobs` runs that many tasks at a time, each on one thread.
 """
 
@@ -371,7 +371,7 @@ def main() -> None:
     out: Path = arguments.out
     if not arguments.tables:
         os.environ["OMP_NUM_THREADS"] = "1"  # for the workers
-        experiment = Experiment(settings, everything["constraints"], out / "work")
+        experiment = Experiment(settings, everything["constraints"], out / "tasks")
         experiment.run(arguments.jobs)
         with whole_file(out / "results.jsonl") as temporary:
             temporary.write_text("".join(json.dumps(row) + "\n" for row in experiment.results()))

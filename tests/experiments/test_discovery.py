@@ -62,7 +62,7 @@ def test_counts_are_those_of_the_census(out: Path, rows: dict[tuple[str, str, in
         census = take_census(graphs, k)
         true = {p.key: int(c) for p, c in zip(census.patterns, census.counts, strict=True)}
         for method, under in product(SEARCHES + SAMPLERS, UNDER):
-            keys = json.loads((out / "work" / "named" / f"{method}, {under}.json").read_text())[str(k)][
+            keys = json.loads((out / "tasks" / "named" / f"{method}, {under}.json").read_text())[str(k)][
                 "keys"
             ]
             row = rows[method, under, k]
@@ -101,7 +101,7 @@ def test_tables_are_made_again_from_the_results_alone(out: Path) -> None:
 
 
 def test_what_is_done_is_not_done_again(out: Path) -> None:
-    (out / "work" / "counted" / "none, 5.json").unlink()
+    (out / "tasks" / "counted" / "none, 5.json").unlink()
     before = (out / "results.jsonl").read_bytes()
     assert [line.split(":")[0] for line in run(out).splitlines()] == ["counted/none, 5"]
     assert (out / "results.jsonl").read_bytes() == before

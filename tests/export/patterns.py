@@ -1,6 +1,7 @@
 """Patterns to export: real ones of many kinds, and those that are hard to give shapes to."""
 
 from itertools import pairwise
+from pathlib import Path
 
 from grade.graphs import Pattern
 from grade.pipeline import mine
@@ -54,12 +55,12 @@ def zoo_patterns() -> list[Pattern]:
     return chosen
 
 
-def demo_patterns(folder: object) -> list[Pattern]:
+def demo_patterns(folder: Path) -> list[Pattern]:
     """What the demonstration finds, in a smaller set: motifs around convolutions."""
     settings = MineSettings(
         graphs="zoo-mini",
         k=8,
-        out=folder,  # type: ignore[arg-type]
+        out=folder,
         top=50,
         beam=300,
         contains=["Conv*"],

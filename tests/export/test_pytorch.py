@@ -41,7 +41,7 @@ def trained(module: ModuleType) -> torch.nn.Module:
     sum(output.sum() for output in outputs).backward()
     for value in [*inputs, *motif.parameters()]:
         assert value.grad is not None  # every input and every weight takes part
-    return motif  # type: ignore[no-any-return]
+    return motif  # type: ignore[no-any-return]  # of a module made at run time
 
 
 def check_round_trip(pattern: Pattern, folder: Path) -> None:

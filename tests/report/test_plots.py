@@ -24,7 +24,7 @@ def figures() -> dict[str, object]:
 def test_plots_are_files_that_are_the_same_every_time(name: str, tmp_path: Path) -> None:
     for suffix in ("svg", "png"):
         for time in ("first", "second"):
-            save(figures()[name], tmp_path / f"{time}.{suffix}")  # type: ignore[arg-type]
+            save(figures()[name], tmp_path / f"{time}.{suffix}")  # type: ignore[arg-type]  # figures are typed as objects
         assert (tmp_path / f"first.{suffix}").read_bytes() == (tmp_path / f"second.{suffix}").read_bytes()
     texts = list(ElementTree.parse(tmp_path / "first.svg").getroot().itertext())
     assert any(NAME in text for text in texts)

@@ -2,6 +2,7 @@
 compiler fuses most of them. Compilation takes a minute, and not every machine has what it needs.
 """
 
+import warnings
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
@@ -22,7 +23,8 @@ class Compiled(nn.Module):
         if self.fast is not self.network:
             try:
                 return self.fast(*inputs)
-            except Exception:  # whatever a compiler stumbles over; the network's own errors come again below
+            except Exception as error:  # what a compiler stumbles over; the network's own errors come again
+                tell(error)
                 self.fast = self.network
         return self.network(*inputs)
 
@@ -31,8 +33,15 @@ def try_compile(network: nn.Module) -> nn.Module:
     """What torch's compiler makes of the network; the network where there is no compiler."""
     try:
         return cast(nn.Module, torch.compile(network))
-    except Exception:  # a version of Python that it does not know, say
+    except Exception as error:  # a version of Python that it does not know, say
+        tell(error)
         return network
+
+
+def tell(error: Exception) -> None:
+    """Say that the network works as it is."""
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    warnings.warn(f"The network is not compiled and will be slower: {reason}", stacklevel=3)
 
 
 def compiled(network: nn.Module) -> Compiled:

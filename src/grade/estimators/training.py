@@ -30,7 +30,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from grade.errors import InputError
-from grade.estimators.compiling import try_compile
+from grade.estimators.compiling import tell, try_compile
 from grade.estimators.stack import Stack
 from grade.estimators.world import World
 from grade.files import whole_file
@@ -218,9 +218,10 @@ class Run:
             ):
                 value = loss(self.forward, batch)
             value.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        except Exception:
+        except Exception as error:
             if self.forward is self.network:
                 raise
+            tell(error)
             self.forward = self.network  # it cannot be compiled, forwards or backwards
             self.optimizer.zero_grad(set_to_none=True)
             return self.gradients(loss, batch)

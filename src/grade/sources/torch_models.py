@@ -185,9 +185,11 @@ class Scope:
 
     def pick(self, node: "Node") -> None:
         """One of several results: of a flattened graph the one that is meant, of an operator the operator."""
+        source: Any  # the arguments of getitem are a node and a number
+        place: Any
         source, place = node.args
-        value = self.values[source]  # type: ignore[index]  # the first argument of getitem is a node
-        self.define(node, value[place] if isinstance(value, list) else value, view_of=source)  # type: ignore[index, arg-type]
+        value = self.values[source]
+        self.define(node, value[place] if isinstance(value, list) else value, view_of=source)
 
 
 def operator_name(node: "Node", schema: Any) -> str:
