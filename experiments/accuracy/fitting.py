@@ -1,6 +1,7 @@
 """One cell of the accuracy experiment: fit once, score in every way that is wanted, compare with the census."""
 
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, fields, replace
 from functools import lru_cache
 from pathlib import Path
@@ -25,26 +26,39 @@ NOT_SETTINGS = (
 Scores = NDArray[np.float64]
 
 
+def run_cells(
+    cells: list[Cell], scorings: list[list[str]], inputs: Path, settings: Settings, jobs: int
+) -> Iterator[Result]:
+    """Fit, score, compare. Several cells differ only in their samples, and are fitted side by side."""
+    if len(cells) == 1:
+        yield run_cell(cells[0], scorings[0], inputs, settings, jobs)
+        return
+    from grade.estimators.side_by_side import fit_side_by_side
+
+    read = [read_inputs(cell, inputs, settings) for cell in cells]
+    samples = [samples[0] for _, samples in read]
+    chosen = [
+        training_settings(cell, settings, *size_of([sample]), jobs)
+        for cell, sample in zip(cells, samples, strict=True)
+    ]
+    models = fit_side_by_side(samples, chosen)
+    for cell, names, (censuses, own), model, trained in zip(
+        cells, scorings, read, models, chosen, strict=True
+    ):
+        yield facts_of(cell, censuses, own) | measure(
+            model, trained, model.fitted["seconds"], names, cell, censuses, settings
+        )
+
+
 def run_cell(cell: Cell, scorings: list[str], inputs: Path, settings: Settings, jobs: int) -> Result:
     """Fit, score, compare."""
-    sizes = sizes_of(settings, cell)
-    censuses = [read_census(census_path(inputs, cell, k)) for k in sizes]
-    samples = [load_sample(sample_path(inputs, cell, k)) for k in sizes]
-    facts = {
-        **asdict(cell),
-        "types": censuses[-1].types,
-        "instances": censuses[-1].instances,
-        "occurrences": len(samples[-1]),
-        "sampled_types": len(samples[-1].patterns),
-    }
+    censuses, samples = read_inputs(cell, inputs, settings)
+    facts = facts_of(cell, censuses, samples)
     if cell.estimator == "ceiling":
         return facts | {"scorings": {"default": ceiling(censuses[-1].counts, len(samples[-1]), cell.seed)}}
     if cell.estimator in PARTS:
         require_parts(samples, inputs)
         return facts | {"scorings": {"default": parts_alone(samples[-1], censuses[-1], cell.estimator)}}
-
-    import torch
-
     from grade.estimators import fit
 
     chosen = training_settings(cell, settings, *size_of(samples), jobs)
@@ -52,21 +66,57 @@ def run_cell(cell: Cell, scorings: list[str], inputs: Path, settings: Settings, 
         require_parts(samples, inputs)
     begin = time.perf_counter()
     model = fit(samples if len(samples) > 1 else samples[0], chosen)
-    facts |= {
-        "fit_seconds": round(time.perf_counter() - begin, 3),
+    seconds = time.perf_counter() - begin
+    return facts | measure(model, chosen, seconds, scorings, cell, censuses, settings)
+
+
+def read_inputs(cell: Cell, inputs: Path, settings: Settings) -> tuple[list[Census], list[SubgraphSample]]:
+    """The censuses and samples of the cell's sizes, its own size last."""
+    sizes = sizes_of(settings, cell)
+    return (
+        [read_census(census_path(inputs, cell, k)) for k in sizes],
+        [load_sample(sample_path(inputs, cell, k)) for k in sizes],
+    )
+
+
+def facts_of(cell: Cell, censuses: list[Census], samples: list[SubgraphSample]) -> Result:
+    return {
+        **asdict(cell),
+        "types": censuses[-1].types,
+        "instances": censuses[-1].instances,
+        "occurrences": len(samples[-1]),
+        "sampled_types": len(samples[-1].patterns),
+    }
+
+
+def measure(
+    model: Any,
+    trained: EstimatorSettings,
+    seconds: float,
+    scorings: list[str],
+    cell: Cell,
+    censuses: list[Census],
+    settings: Settings,
+) -> Result:
+    """How well a fitted model ranks the types of the censuses, under each scoring."""
+    import torch
+
+    results: dict[str, Result] = {}
+    for census in censuses:
+        k = census.patterns.size
+        known: dict[Any, Any] = {}
+        for name in scorings:
+            measured = scored(model, trained, name, census, cell, settings, known)
+            results[name if len(censuses) == 1 else f"{name}-{k}"] = {"k": k, **measured}
+    return {
+        "fit_seconds": round(seconds, 3),
         "steps": model.fitted.get("steps"),
         "parameters": model.fitted.get("parameters"),
         "calibration": model.fitted.get("calibration"),
-        "settings": asdict(chosen),
+        "settings": asdict(trained),
         "torch": torch.__version__,
+        "scorings": results,
     }
-    results: dict[str, Result] = {}
-    for k, census in zip(sizes, censuses, strict=True):
-        known: dict[Any, Any] = {}
-        for name in scorings:
-            measured = scored(model, chosen, name, census, cell, settings, known)
-            results[name if len(sizes) == 1 else f"{name}-{k}"] = {"k": k, **measured}
-    return facts | {"scorings": results}
 
 
 @lru_cache(maxsize=16)

@@ -49,36 +49,61 @@ from cells import (
     read_results,
     read_settings,
     select,
+    sizes_of,
     write_lines,
     write_result,
 )
 from cost import expected_seconds, size_of_samples, suits_cpu
-from fitting import read_census, run_cell
+from fitting import read_census, run_cells, training_settings
 from prepare import prepare
 
 from grade.errors import InputError
 from grade.estimators import parse_changes
 
+SMALL_BATCH = 128  # graphs of a batch, up to which trainings side by side take little longer than one
+
 
 @dataclass(frozen=True)
 class Task:
-    """A cell that is to be run."""
+    """A cell that is to be run, or several that are fitted side by side."""
 
-    cell: Cell
-    scorings: list[str]
+    cells: list[Cell]
+    scorings: list[list[str]]
     seconds: float  # expected, on a GPU that does nothing else
     cpu: bool  # as well on a processor core
 
+    @property
+    def name(self) -> str:
+        more = f" and {len(self.cells) - 1} more" if len(self.cells) > 1 else ""
+        return self.cells[0].name + more
 
-def tasks_of(plan: Plan, inputs: Path, settings: Settings, groups: list[str] | None) -> list[Task]:
-    """Group by group, and in a group the longest first."""
-    ranks, tasks = rank_of_groups(settings, groups), []
+
+def tasks_of(
+    plan: Plan, inputs: Path, settings: Settings, groups: list[str] | None, together: int = 1
+) -> list[Task]:
+    """Group by group, and in a group the longest first; cells that can be are fitted together, up to so many."""
+    ranks = rank_of_groups(settings, groups)
+    tasks: dict[Any, Task] = {}
     for cell, scorings in plan.items():
         sampled = size_of_samples(cell, inputs, settings)
         types = read_census(census_path(inputs, cell, cell.k)).types
         seconds = expected_seconds(cell, scorings, sampled, types, settings)
-        tasks.append(Task(cell, scorings, seconds, suits_cpu(cell, sampled[0], settings)))
-    return sorted(tasks, key=lambda task: (ranks[task.cell], -task.seconds))
+        chosen = None if cell.estimator in PLAIN else training_settings(cell, settings, *sampled, 1)
+        alone = chosen is None or chosen.epochs == 0 or len(sizes_of(settings, cell)) > 1
+        # Alike but for the sample. Only small batches leave a GPU room for more of them.
+        kind: Any = (
+            cell
+            if alone or chosen is None or chosen.batch > SMALL_BATCH
+            else (ranks[cell], cell.set, cell.k, cell.estimator, cell.variant, chosen.batch)
+        )
+        while kind in tasks and len(tasks[kind].cells) >= together:
+            kind = (kind, "and more")
+        known = tasks.get(kind, Task([], [], 0.0, True))
+        fits_cpu = known.cpu and suits_cpu(cell, sampled[0], settings)
+        tasks[kind] = Task(
+            [*known.cells, cell], [*known.scorings, scorings], known.seconds + seconds, fits_cpu
+        )
+    return sorted(tasks.values(), key=lambda task: (ranks[task.cells[0]], -task.seconds))
 
 
 # The processes.
@@ -100,14 +125,17 @@ def work(pipe: Connection, gpu: bool, inputs: Path, settings: Settings, jobs: in
         except EOFError:
             return
         begin = time.perf_counter()
+        more = {**facts, "device": device, "jobs": jobs, "together": len(task.cells)}
         try:
-            result = run_cell(task.cell, task.scorings, inputs, settings, jobs)
+            for result in run_cells(task.cells, task.scorings, inputs, settings, jobs):
+                seconds = round(time.perf_counter() - begin, 3)
+                date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+                pipe.send({**result, **more, "seconds": seconds, "date": date})
+                begin = time.perf_counter()
         except Exception:
             pipe.send(traceback.format_exc())
             return
-        seconds = round(time.perf_counter() - begin, 3)
-        date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-        pipe.send({**result, **facts, "device": device, "jobs": jobs, "seconds": seconds, "date": date})
+        pipe.send(None)
 
 
 @dataclass
@@ -117,6 +145,8 @@ class Job:
     process: SpawnProcess
     gpu: bool
     task: Task | None = None
+    done: int = 0  # cells of the task
+    seconds: float = 0.0  # that they took
 
 
 class Jobs:
@@ -136,7 +166,8 @@ class Jobs:
         self.running[ours] = Job(process, gpu)
 
     def send(self, pipe: Connection, task: Task) -> None:
-        self.running[pipe].task = task
+        job = self.running[pipe]
+        job.task, job.done, job.seconds = task, 0, 0.0
         pipe.send(task)
 
     def dismiss(self, pipe: Connection) -> None:
@@ -156,7 +187,7 @@ class Queue:
     taken: dict[bool, float] = field(default_factory=lambda: {True: 0.0, False: 0.0})
 
     def note(self, task: Task, gpu: bool, seconds: float) -> None:
-        if task.cell.estimator not in PLAIN:  # what trains nothing says nothing about training
+        if task.cells[0].estimator not in PLAIN:  # what trains nothing says nothing about training
             self.expected[gpu] += task.seconds
             self.taken[gpu] += seconds
 
@@ -184,7 +215,7 @@ def run(
     while jobs.running:
         left = stop - (time.monotonic() - begin)
         if left <= 0:
-            names = [job.task.cell.name for job in jobs.running.values() if job.task is not None]
+            names = [job.task.name for job in jobs.running.values() if job.task is not None]
             print(f"Time is over; given up: {', '.join(names) or 'none'}.", flush=True)
             break
         for pipe in wait(list(jobs.running), timeout=min(left, 1.0)):
@@ -196,21 +227,25 @@ def run(
             except (EOFError, OSError):
                 message = "The process ended."
             if isinstance(message, str):
-                name = "A job" if task is None else task.cell.name
+                name = "A job" if task is None else task.name
                 print(f"{name} failed: {message}", file=sys.stderr, flush=True)
                 jobs.dismiss(pipe)
                 if task is not None:
-                    failed.append(task.cell)
+                    failed.extend(task.cells[job.done :])
                     jobs.start(job.gpu)
                 continue
             now = time.monotonic() - begin
             if message is not None and task is not None:
-                results[task.cell] = message
-                queue.note(task, job.gpu, message["seconds"])
+                cell = task.cells[job.done]
+                job.done, job.seconds = job.done + 1, job.seconds + message["seconds"]
+                results[cell] = message
                 write_result(message, out)
                 for path in [out / LINES, *([lines] if lines else [])]:
                     write_lines(results.values(), path)
-                print(f"[{now:6.1f} s] {progress(task, message)}, {len(queue.waiting)} waiting", flush=True)
+                print(f"[{now:6.1f} s] {progress(cell, message)}, {len(queue.waiting)} waiting", flush=True)
+                continue
+            if task is not None:
+                queue.note(task, job.gpu, job.seconds)
             following = queue.take(job.gpu, stop - now) if now < seconds else None
             if following is None:
                 jobs.dismiss(pipe)
@@ -221,9 +256,9 @@ def run(
     return failed
 
 
-def progress(task: Task, result: Result) -> str:
+def progress(cell: Cell, result: Result) -> str:
     figures = ", ".join(f"{name} {entry['spearman']:.3f}" for name, entry in result["scorings"].items())
-    return f"{task.cell.name}: rho {figures}; {result['seconds']:.1f} s ({task.seconds:.1f} expected)"
+    return f"{cell.name}: rho {figures}; {result['seconds']:.1f} s"
 
 
 @contextmanager
@@ -293,6 +328,9 @@ def main() -> None:
         "--cpu-jobs", type=int, default=0, help="more of them, for the smallest cells, without GPU (0)"
     )
     parser.add_argument(
+        "--together", type=int, default=1, help="cells that differ only in their samples, in one training (1)"
+    )
+    parser.add_argument(
         "--seconds", type=float, default=float("inf"), help="no cell is started after this time"
     )
     parser.add_argument("--stop", type=float, default=float("inf"), help="running cells are given up then")
@@ -335,16 +373,17 @@ def main() -> None:
             for cell, names in cells.items()
             if all(path.exists() for path in inputs_of(inputs, settings, cell))
         }
-        tasks = tasks_of(ready, inputs, settings, groups)
+        tasks = tasks_of(ready, inputs, settings, groups, arguments.together)
     except InputError as error:
         parser.exit(2, f"{error}\n")
     if arguments.list:
         for task in tasks:
             print(
-                f"{task.cell.name:60} {task.seconds:8.1f} s{' (CPU)' if task.cpu else ''} {' '.join(task.scorings)}"
+                f"{task.name:70} {task.seconds:8.1f} s{' (CPU)' if task.cpu else ''} {' '.join(task.scorings[0])}"
             )
     print(
-        f"{len(tasks)} cells to run, {sum(task.seconds for task in tasks):,.0f} s of one job expected;"
+        f"{sum(len(task.cells) for task in tasks)} cells to run,"
+        f" {sum(task.seconds for task in tasks):,.0f} s of one job expected;"
         f" {len(wanted) - len(cells)} have results; {len(cells) - len(ready)} lack inputs in {inputs}"
         " (prepare.py makes them).",
         file=sys.stderr,

@@ -74,7 +74,7 @@ def test_ablations_share_the_trainings_of_the_tables(module: Any) -> None:
     cells = module("cells")
     settings = cells.read_settings()
     cell = cells.Cell("nas-bench-201", 5, "rand-esu", "disco", "paper", 0)
-    of_tables, of_ablation = cells.matrix(settings, ["disco"]), cells.matrix(settings, ["scoring"])
+    of_tables, of_ablation = cells.matrix(settings, ["nas-bench-201-5"]), cells.matrix(settings, ["scoring"])
     assert of_tables[cell] == of_ablation[cell]
     assert {"paper", "default", "rounds-paper", "cost-400x1"} <= set(of_tables[cell])
     assert not cells.is_done(["paper", "default"], {"scorings": {"paper-orbit": {"k": 5}, "default": {}}})

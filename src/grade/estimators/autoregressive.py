@@ -166,7 +166,7 @@ class Autoregressive(NetworkEstimator):
     def build(self) -> nn.Module:
         return CausalTransformer(self.space, self.settings)
 
-    def loss(self, network: nn.Module, graphs: Graphs) -> Tensor:
+    def loss(self, network: nn.Module, graphs: Graphs, *noise: Tensor) -> Tensor:
         """Mean over the batch of -log p(matrix) in the order drawn."""
         result: Tensor = -network(graphs).mean()
         return result

@@ -69,16 +69,13 @@ class Diffusion(NetworkEstimator):
         self.node_marginal, self.edge_marginal = tensors["marginal.node"], tensors["marginal.edge"]
         self.process = self.make_process()
 
-    def loss(self, network: nn.Module, graphs: Graphs) -> Tensor:
-        """Cross-entropy of the clean graph given a noisy one: sum over nodes + lambda * sum over edge
-        slots.
-        """
+    def draw_noise(self, graphs: Graphs) -> tuple[Tensor, ...]:
+        """A time for each graph, and the graph as it is then: nodes [n, K], edges [n, K, K], times [n]."""
         device, n = graphs.nodes.device, len(graphs)
         # Times spread evenly; the golden ratio keeps them independent of the order of the batch.
         times = self.training_times(
             (torch.arange(n, device=device) * 0.6180339887 + torch.rand(1, device=device)) % 1
         )
-        node_mask, slots = graphs.node_mask, graphs.slot_mask(self.space.upper(self.settings.orders))
         kept_nodes = torch.as_tensor(self.process.node.keep(times))[:, None]
         kept_edges = torch.as_tensor(self.process.edge.keep(times))[:, None, None]
         nodes = self.process.node.jump(
@@ -87,7 +84,16 @@ class Diffusion(NetworkEstimator):
         edges = self.process.edge.jump(
             graphs.edges, kept_edges, torch.rand(graphs.edges.shape, device=device)
         )
-        node_logits, edge_logits, _ = network(nodes * node_mask, edges * slots, graphs.sizes, times)
+        slots = graphs.slot_mask(self.space.upper(self.settings.orders))
+        return nodes * graphs.node_mask, edges * slots, times
+
+    def loss(self, network: nn.Module, graphs: Graphs, *noise: Tensor) -> Tensor:
+        """Cross-entropy of the clean graph given a noisy one: sum over nodes + lambda * sum over edge
+        slots.
+        """
+        nodes, edges, times = noise
+        node_mask, slots = graphs.node_mask, graphs.slot_mask(self.space.upper(self.settings.orders))
+        node_logits, edge_logits, _ = network(nodes, edges, graphs.sizes, times)
         node_loss = functional.cross_entropy(
             node_logits.flatten(0, 1), graphs.nodes.flatten(), reduction="none"
         )
@@ -98,7 +104,7 @@ class Diffusion(NetworkEstimator):
         edge_sum = (edge_loss * slots.flatten()).sum()
         if self.settings.mean_loss:
             return node_sum / node_mask.sum() + self.settings.edge_loss * edge_sum / slots.sum()
-        return (node_sum + self.settings.edge_loss * edge_sum) / n
+        return (node_sum + self.settings.edge_loss * edge_sum) / len(graphs)
 
     def validation_settings(self) -> EstimatorSettings:
         """Cheaper scoring for the held-out types, on even times: crowded ones rank better, but bound less."""

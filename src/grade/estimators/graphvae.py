@@ -73,7 +73,7 @@ class GraphVAE(NetworkEstimator):
     def build(self) -> nn.Module:
         return Autoencoder(self.space, self.settings)
 
-    def loss(self, network: nn.Module, graphs: Graphs) -> Tensor:
+    def loss(self, network: nn.Module, graphs: Graphs, *noise: Tensor) -> Tensor:
         """Mean of the negative bound with one latent draw each."""
         normal = torch.randn(len(graphs), self.settings.latent, device=graphs.nodes.device)
         result: Tensor = -network(graphs, normal).mean()

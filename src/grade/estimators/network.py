@@ -33,6 +33,7 @@ from grade.estimators.training import Report, Trained, train
 from grade.estimators.world import World, one_thread, pick_device
 from grade.graphs import PatternTable, SubgraphSample
 from grade.graphs.counts import Counts
+from grade.graphs.interchange import MOST_EDGE_TYPES, Interchange
 from grade.graphs.parts import PartCounts
 from grade.settings import EstimatorSettings
 
@@ -70,24 +71,38 @@ class TrainingData:
     """The types of the samples on the device, and how likely each is to be drawn into a batch."""
 
     candidates: Candidates
-    cumulative: Tensor  # [n] cumulated probabilities
+    cumulative: (
+        Tensor  # [n] cumulated probabilities; of several data sets end to end, those of the i-th plus i
+    )
+    exchange: Callable[[Graphs], Graphs] | None = None  # of interchangeable types, at random
+    sets: int = 1
+
+    @staticmethod
+    def join(parts: "Sequence[TrainingData]") -> "TrainingData":
+        """Several data sets, of which each has its own batches."""
+        return TrainingData(
+            Candidates.join([part.candidates for part in parts]),
+            torch.cat([part.cumulative + i for i, part in enumerate(parts)]),
+            parts[0].exchange,
+            len(parts),
+        )
 
     def draw(self, batch: int, batches: int = 1) -> Graphs:
         """Batches of graphs end to end, each graph in an order drawn from the family.
 
-        One graph from each of ``batch`` equal strata of the distribution: unbiased, with less noise than
-        independent draws, of a fixed shape, and for batches as large as the sample the same as a pass over
-        it.
+        So many batches of each data set. One graph from each of ``batch`` equal strata of the distribution:
+        unbiased, with less noise than independent draws, of a fixed shape, and for batches as large as the sample
+        the same as a pass over it.
         """
-        device, number = self.cumulative.device, batch * batches
-        strata = (
-            torch.arange(number, device=device) % batch
-            + torch.rand(number, device=device, dtype=torch.float64)
-        ) / batch
+        device, number = self.cumulative.device, batch * batches * self.sets
+        place = torch.arange(number, device=device)
+        strata = (place % batch + torch.rand(number, device=device, dtype=torch.float64)) / batch
+        strata = strata + place // (batch * batches)
         row = torch.searchsorted(self.cumulative, strata).clamp(max=len(self.cumulative) - 1)
         uniforms = torch.rand(number, self.candidates.graphs.capacity, device=device, dtype=torch.float64)
         order, _ = orbit.draw_orders(self.candidates.before[row], uniforms)
-        return self.candidates.graphs.take(row).reorder(order)
+        graphs = self.candidates.graphs.take(row).reorder(order)
+        return graphs if self.exchange is None else self.exchange(graphs)
 
 
 class NetworkEstimator(ABC):
@@ -99,6 +114,7 @@ class NetworkEstimator(ABC):
         self.fitted: dict[str, Any] = {}
         self.networks: list[nn.Module] = []
         self.parts: PartCounts | None = None
+        self.interchange = Interchange()
         self.calibrations: dict[int, Calibration] = {}  # by number of nodes
 
     # What a model defines.
@@ -108,8 +124,12 @@ class NetworkEstimator(ABC):
         """A new network with random weights for ``self.space`` and ``self.settings``."""
 
     @abstractmethod
-    def loss(self, network: nn.Module, graphs: Graphs) -> Tensor:
-        """Training loss of ordered graphs, a scalar."""
+    def loss(self, network: nn.Module, graphs: Graphs, *noise: Tensor) -> Tensor:
+        """Training loss of ordered graphs, a scalar; ``noise`` is what `draw_noise` gave."""
+
+    def draw_noise(self, graphs: Graphs) -> tuple[Tensor, ...]:
+        """What of the loss's randomness depends on the model's data, as tensors [n, ...]."""
+        return ()
 
     @abstractmethod
     def log_likelihood(
@@ -148,15 +168,9 @@ class NetworkEstimator(ABC):
     ) -> None:
         started = time.monotonic()
         samples = as_samples(sample)
-        self.settings = settings
-        self.space = GraphSpace.of(samples)
-        self.device = pick_device(settings.device)
-        self.counts = Counts({s.size: s.patterns for s in samples}, {s.size: normalised(s) for s in samples})
+        everything = self.begin(samples, settings)
         phases = Phases(folder, settings, samples, report, World.join(self.device))
         weights = [normalised(s) / len(s) for s in samples]
-        everything = self.training_data(samples, weights)
-        self.prepare(everything)
-
         steps, trials = fixed_steps(settings, sum(len(s) for s in samples)), []
         if not steps and sum(len(s.patterns) for s in samples) < FEWEST_TYPES:
             steps = min(300, settings.maximum_steps)
@@ -166,11 +180,29 @@ class NetworkEstimator(ABC):
             self.calibrate(samples, trials)
         seeds = [settings.seed + i for i in range(settings.members)]
         members = self.train_all("member", [everything] * len(seeds), steps, None, seeds, phases)
-        self.networks = [member.network for member in members]
+        self.finish([member.network for member in members], steps, trials, time.monotonic() - started)
+
+    def begin(self, samples: list[SubgraphSample], settings: EstimatorSettings) -> TrainingData:
+        """All that comes before the training."""
+        self.settings = settings
+        self.space = GraphSpace.of(samples)
+        self.device = pick_device(settings.device)
+        self.counts = Counts({s.size: s.patterns for s in samples}, {s.size: normalised(s) for s in samples})
+        self.parts = max(
+            (s.parts for s in samples if s.parts is not None), key=lambda p: p.size, default=None
+        )
+        self.interchange = self.interchangeable()
+        everything = self.training_data(samples, [normalised(s) / len(s) for s in samples])
+        self.prepare(everything)
+        return everything
+
+    def finish(self, networks: list[nn.Module], steps: int, trials: list[Trained], seconds: float) -> None:
+        """All that comes after it."""
+        self.networks = networks
         self.fitted = {
             "steps": steps,
-            "parameters": sum(p.numel() for p in self.networks[0].parameters()),
-            "seconds": time.monotonic() - started,
+            "parameters": sum(p.numel() for p in networks[0].parameters()),
+            "seconds": seconds,
             "held_out": [trial.history for trial in trials],
             "calibration": {str(k): asdict(value) for k, value in self.calibrations.items()},
         }
@@ -200,8 +232,17 @@ class NetworkEstimator(ABC):
         seeds = [settings.seed + 1000 + fold for fold in range(settings.folds)]
         return self.train_all("trial", data, settings.maximum_steps, losses, seeds, phases)
 
+    def interchangeable(self) -> Interchange:
+        """The interchangeable types, where counts of parts tell and the settings want to use it."""
+        if self.parts is None or not self.settings.interchange or self.space.edge_types > MOST_EDGE_TYPES:
+            return Interchange()
+        return Interchange.of(self.parts, below=self.space.node_types)
+
     def held_out(self, fold: int, samples: list[SubgraphSample]) -> list[NDArray[np.bool_]]:
-        """Which types of each sample the trial of this fold is not shown."""
+        """Which types of each sample the trial of this fold is not shown.
+
+        Types that arise from them by exchanges may be shown, as they are for types that are not in the sample.
+        """
         generator = np.random.default_rng([self.settings.seed, 1])
         share, held = self.settings.held_out, []
         for sample in samples:
@@ -211,9 +252,6 @@ class NetworkEstimator(ABC):
 
     def calibrate(self, samples: list[SubgraphSample], trials: list[Trained]) -> None:
         """Weigh the model against the counts of parts, by the types that the trials were not shown."""
-        self.parts = max(
-            (s.parts for s in samples if s.parts is not None), key=lambda p: p.size, default=None
-        )
         if self.parts is None or not self.settings.parts:
             return
         for i, sample in enumerate(samples):
@@ -252,17 +290,20 @@ class NetworkEstimator(ABC):
 
             def one(i: int) -> Trained:
                 def loss(network: nn.Module, batch: int) -> Tensor:
-                    return self.loss(network, data[i].draw(batch))
+                    graphs = data[i].draw(batch)
+                    return self.loss(network, graphs, *self.draw_noise(graphs))
 
                 check = validate[i] if validate else None
                 return self.train(f"{phase}-{i}", self.build, loss, steps, check, seeds[i], phases)
 
             return [one(i) for i in range(len(seeds))]
 
+        same = all(part is data[0] for part in data)
+        joined, batches = (data[0], len(data)) if same else (TrainingData.join(data), 1)
+
         def loss(stack: Any, batch: int) -> Tensor:
-            same = all(part is data[0] for part in data)
-            drawn = [data[0].draw(batch, len(data))] if same else [part.draw(batch) for part in data]
-            value: Tensor = stack.loss(self.loss, Graphs.join(drawn))
+            graphs = joined.draw(batch, batches)
+            value: Tensor = stack.loss(self.loss, graphs, *self.draw_noise(graphs))
             return value
 
         def mean_loss(stack: Any) -> float:
@@ -318,6 +359,7 @@ class NetworkEstimator(ABC):
         return TrainingData(
             Candidates.join([self.candidates(table) for table in tables if len(table)]),
             torch.from_numpy(cumulative / cumulative[-1]).to(self.device),
+            self.space.exchange(self.interchange.classes, self.device) if self.interchange else None,
         )
 
     def candidates(self, patterns: PatternTable, graphs: Graphs | None = None) -> Candidates:
@@ -357,16 +399,32 @@ class NetworkEstimator(ABC):
         return result
 
     def member_values(self, networks: Sequence[nn.Module], patterns: PatternTable) -> NDArray[np.float64]:
-        """[networks, n] log-probability of each class under each network; -inf outside the model's space."""
+        """[networks, n] log-probability of each class under each network; -inf outside the model's space.
+
+        Patterns that arise from each other by exchanging interchangeable types are equally likely, so only one of
+        them is evaluated: by each network another one, for none has learned that they are exactly.
+        """
+        if not self.interchange:
+            return np.stack([self.network_values(network, patterns) for network in networks])
+        representatives = self.interchange.representatives(patterns)
+        _, first, orbits = np.unique(representatives.keys, return_index=True, return_inverse=True)
+        distinct = representatives.take(first)
+        values = [
+            self.network_values(network, self.interchange.turned(distinct, i))
+            for i, network in enumerate(networks)
+        ]
+        return np.stack(values)[:, orbits]
+
+    def network_values(self, network: nn.Module, patterns: PatternTable) -> NDArray[np.float64]:
+        """[n] what a network says of the patterns as they are."""
         graphs, inside = self.space.encode(patterns, self.device)
-        values = np.full((len(networks), len(patterns)), -np.inf)
+        values = np.full(len(patterns), -np.inf)
         if inside.any():
             row = np.flatnonzero(inside)
             candidates = self.candidates(
                 patterns.take(row), graphs.take(torch.from_numpy(row).to(self.device))
             )
-            for i, network in enumerate(networks):
-                values[i, inside] = self.log_likelihood(network, candidates, self.settings).cpu().numpy()
+            values[inside] = self.log_likelihood(network, candidates, self.settings).cpu().numpy()
         return values - orbit.log_symmetry(patterns, self.settings.orders) if self.settings.orbit else values
 
     # Storage.
@@ -396,6 +454,7 @@ class NetworkEstimator(ABC):
         model.counts = Counts.from_arrays(arrays)
         parts = Counts.from_arrays(arrays, "parts")
         model.parts = PartCounts(parts) if parts.tables else None
+        model.interchange = model.interchangeable()
         model.calibrations = {
             int(k): Calibration(value["constant"], tuple(value["weights"]))
             for k, value in model.fitted.get("calibration", {}).items()

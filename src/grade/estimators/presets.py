@@ -11,7 +11,7 @@ fast       one small network and a short path, for a first look
 ======================= ================ ================= ==================
 default, types seen     under 1,000      under 5,000       5,000 and more
 ======================= ================ ================= ==================
-autoregressive          2 layers of 64   3 layers of 128   4 layers of 256
+autoregressive          2 layers of 64   3 layers of 128   3 layers of 128
 disco, digress, defog   2 layers of 64   3 layers of 128   5 layers of 256
 graphvae                2 layers of 64   3 layers of 128   3 layers of 256
 ======================= ================ ================= ==================
@@ -35,7 +35,7 @@ SIZES: dict[str, tuple[Values, Values, Values]] = {
     "autoregressive": (
         {"layers": 2, "width": 64, "batch": 128},
         {"layers": 3, "width": 128, "batch": 256},
-        {"layers": 4, "width": 256, "batch": 512},
+        {"layers": 3, "width": 128, "batch": 256},
     ),
     "diffusion": (
         {"layers": 2, "width": 64, "edge_width": 32, "batch": 128},
@@ -67,6 +67,7 @@ PAPER: Values = {
     "orders": "level",
     "orbit": False,
     "parts": False,
+    "interchange": False,
     "kernel": "paper",
     "rounds": 20,
     "path_steps": 100,

@@ -7,7 +7,6 @@ members share nothing, neither batches nor noise nor the norm that gradients are
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -17,8 +16,8 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from grade.estimators.encoding import Graphs
 
-Loss = Callable[[Any, Graphs], Tensor]
-"""(network, ordered graphs) -> their loss, a scalar."""
+Loss = Callable[..., Tensor]
+"""(network, ordered graphs, noise ...) -> their loss, a scalar."""
 
 
 class Stack(nn.Module):
@@ -39,18 +38,22 @@ class Stack(nn.Module):
     def __len__(self) -> int:
         return len(self.weights)
 
-    def loss(self, loss: Loss, graphs: Graphs) -> Tensor:
-        """Sum of the members' losses; the graphs [members * batch] are theirs in turn."""
+    def loss(self, loss: Loss, graphs: Graphs, *noise: Tensor) -> Tensor:
+        """Sum of the members' losses; the graphs, and tensors of noise, [members * batch] are theirs in turn."""
         template = self.template[0].train(self.training)
 
-        def member_loss(weights: Tensor, nodes: Tensor, edges: Tensor, sizes: Tensor) -> Tensor:
+        def member_loss(
+            weights: Tensor, nodes: Tensor, edges: Tensor, sizes: Tensor, *noise: Tensor
+        ) -> Tensor:
             parts = torch.split(weights, [shape.numel() for shape in self.shapes.values()])
             named = {
                 name: part.view(shape) for (name, shape), part in zip(self.shapes.items(), parts, strict=True)
             }
-            return loss(lambda *given: functional_call(template, named, given), Graphs(nodes, edges, sizes))
+            own = Graphs(nodes, edges, sizes)
+            return loss(lambda *given: functional_call(template, named, given), own, *noise)
 
-        batches = (t.view(len(self), -1, *t.shape[1:]) for t in (graphs.nodes, graphs.edges, graphs.sizes))
+        given = (graphs.nodes, graphs.edges, graphs.sizes, *noise)
+        batches = (t.view(len(self), -1, *t.shape[1:]) for t in given)
         # The fused attention kernels refuse the strides that a map gives them.
         with sdpa_kernel(SDPBackend.MATH):
             losses: Tensor = torch.vmap(member_loss, randomness="different")(self.weights, *batches)
@@ -64,9 +67,10 @@ class Stack(nn.Module):
 
     def members(self) -> list[nn.Module]:
         """The networks on their own, with weights of their own."""
-        result = []
-        for row in self.weights.detach():
-            network = copy.deepcopy(self.template[0]).eval()
-            vector_to_parameters(row.clone(), network.parameters())
-            result.append(network)
-        return result
+        return [self.member(i) for i in range(len(self))]
+
+    def member(self, index: int) -> nn.Module:
+        """One of them."""
+        network = copy.deepcopy(self.template[0]).eval()
+        vector_to_parameters(self.weights.detach()[index].clone(), network.parameters())
+        return network

@@ -65,6 +65,7 @@ def train(
     seed: int,
     device: torch.device,
     validate: Callable[[nn.Module], float] | None = None,
+    after_step: Callable[[int, nn.Module], None] | None = None,
     checkpoint: Path | None = None,
     report: Report | None = None,
 ) -> Trained:
@@ -77,6 +78,7 @@ def train(
     validate : a figure for the averaged network, lower being better; with it, training stops when the
     figure has not
         improved for long, and the network at the best step is returned
+    after_step : is given the number of each step that was taken, and the averaged network
     checkpoint : a file that is written now and then, read when it exists, and removed by the caller
     """
     world = World.join(device)
@@ -91,6 +93,8 @@ def train(
         next_validation = validation_after(run.history[-1][0] if run.history else 0)
         while run.step < steps and not run.stalled:
             advance()
+            if after_step is not None:
+                after_step(run.step, run.average)
             if validate is not None and (run.step >= next_validation or run.step == steps):
                 run.note(world.agreed(validate(run.average), device))
                 next_validation = validation_after(run.step)

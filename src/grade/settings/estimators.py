@@ -52,6 +52,9 @@ class EstimatorSettings:
     )
     orbit: bool = setting("Correct the probability of a matrix to that of its class.", True)
     parts: bool = setting("Weigh the model with the counts of small parts, where the sample has them.", True)
+    interchange: bool = setting(
+        "Learn types that can be exchanged without changing the counts of parts as one.", True
+    )
     counts: float = setting("Weight of the sample's own counts in the score; 0: the model alone.", 0.0)
 
     rounds: int = setting("Noise paths (GraphVAE: latent draws) averaged per pattern.", 20)
