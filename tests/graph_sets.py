@@ -1,5 +1,6 @@
 """Small graph sets for tests, and how to compare them."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,36 @@ def raw_graph_sets(draw: st.DrawFn, max_graphs: int = 4, max_nodes: int = 7) -> 
 
 def graph_sets(**limits: int) -> st.SearchStrategy[GraphSet]:
     return raw_graph_sets(**limits).map(lambda raw: GraphSet.from_edges(**raw))
+
+
+def chains(
+    rows: Iterable[tuple[int, ...]],
+    edge_types: dict[int, int] | None = None,
+    loop_types: dict[int, int] | None = None,
+) -> GraphSet:
+    """A chain of nodes of these types (0 to 7) for each row, all of one length.
+
+    Edges are of type 1, those that leave a node of one of the types given of another; nodes of the types given have
+    a self-loop.
+    """
+    types = list(rows)
+    length = len(types[0])
+    edges, kinds, counts = [], [], []
+    for row in types:
+        chain = [(i, i + 1, (edge_types or {}).get(row[i], 1)) for i in range(length - 1)]
+        loops = [(i, i, (loop_types or {})[kind]) for i, kind in enumerate(row) if kind in (loop_types or {})]
+        edges += [edge[:2] for edge in chain + loops]
+        kinds += [edge[2] for edge in chain + loops]
+        counts.append(len(chain) + len(loops))
+    return GraphSet.from_edges(
+        node_counts=[length] * len(types),
+        node_types=[kind for row in types for kind in row],
+        edge_counts=counts,
+        edges=edges,
+        edge_types=kinds,
+        node_vocabulary=list("abcdefgh"),
+        edge_vocabulary=["none", "edge", "skip"],
+    )
 
 
 def assert_equal(one: GraphSet, other: GraphSet) -> None:
