@@ -6,7 +6,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from cells import DENSITY, PARTS, Settings
-from summary import AUTOREGRESSIVE, SAMPLERS, SCORINGS, TITLES, Figure, Key, Paper, Summaries, Summary, pairs
+from summary import (
+    AUTOREGRESSIVE,
+    SAMPLERS,
+    SCORINGS,
+    TITLES,
+    Figure,
+    Key,
+    Paper,
+    Summaries,
+    Summary,
+    pairs,
+    sample_alone,
+)
 
 ORDERS = ("linear", "level", "canonical", "all")
 SHOWN = (
@@ -14,6 +26,7 @@ SHOWN = (
     "default",
     "fast",
     "one-network",
+    "no-interchange",
 )  # variants that have a grid of their own, besides those of orders
 NOISES = {"own": "own", "shared": "shared", "stratified": "own, stratified", "both": "shared, stratified"}
 Place = tuple[str, int]  # set and size
@@ -125,11 +138,16 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
         for density in sorted({key.density for key in summaries}):
             for variant, scoring, estimator, title in (
                 ("default", "default", "frequency", TITLES["frequency"]),
-                ("default", "sample-only", "autoregressive", AUTOREGRESSIVE["sample-only"]),
                 ("default", "default", "autoregressive", AUTOREGRESSIVE["default"]),
                 ("paper", "default", "disco", TITLES["disco"]),
             ):
                 key = Key(*place, "rand-esu", estimator, variant, scoring, density)
+                if estimator == "autoregressive":
+                    yield (
+                        AUTOREGRESSIVE["sample-only"],
+                        f"{density:g}",
+                        sample_alone(settings, *place, density=density),
+                    )
                 # A row with no more than the tables' density is no ablation; grid() leaves it out.
                 yield title, f"{density:g}", key
 
@@ -140,9 +158,9 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
                 for scoring in ("paper", "default"):
                     method = f"{TITLES[estimator]}, {SCORINGS[scoring]}"
                     yield method, title, Key(*place, sampler, estimator, "paper", scoring)
-            for scoring in ("sample-only", "default"):
-                key = Key(*place, sampler, "autoregressive", "default", scoring)
-                yield AUTOREGRESSIVE[scoring], title, key
+            yield AUTOREGRESSIVE["sample-only"], title, sample_alone(settings, *place, sampler)
+            key = Key(*place, sampler, "autoregressive", "default", "default")
+            yield AUTOREGRESSIVE["default"], title, key
 
     def parts(place: Place) -> Cells:
         for name in PARTS:
@@ -151,9 +169,15 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
                 f"{name} alone",
                 Key(*place, "rand-esu", name, "default", "default"),
             )
-        for scoring, column in (("sample-only", "sample alone"), ("default", "both")):
-            key = Key(*place, "rand-esu", "autoregressive", "default", scoring)
-            yield "parts and autoregressive", column, key
+        yield "parts and autoregressive", "sample alone", sample_alone(settings, *place)
+        key = Key(*place, "rand-esu", "autoregressive", "default", "default")
+        yield "parts and autoregressive", "both", key
+
+    def exchanged(place: Place) -> Cells:
+        for scoring, words in (("sample-only", "parts not weighed"), ("default", "parts weighed")):
+            for variant, column in (("no-interchange", "told apart"), ("default", "learned as one")):
+                key = Key(*place, "rand-esu", "autoregressive", variant, scoring)
+                yield f"autoregressive, {words}", column, key
 
     def by_scoring(prefix: str, method: Callable[[str], tuple[str, str]]) -> Callable[[Place], Cells]:
         names = [name for name in settings["scorings"] if name.startswith(prefix)]
@@ -185,17 +209,13 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
 
     def together(place: Place) -> Cells:
         for variant, column in (("default", "one for each size"), ("one-network", "one for sizes 4 and 5")):
-            for scoring in ("sample-only", "default"):
-                key = Key(*place, "rand-esu", "autoregressive", variant, scoring)
-                yield AUTOREGRESSIVE[scoring], column, key
+            key = Key(*place, "rand-esu", "autoregressive", variant, "default")
+            yield AUTOREGRESSIVE["default"], column, key
 
     def presets(place: Place) -> Cells:
         for variant in ("fast", "default"):
-            for scoring, words in (("sample-only", "sample alone"), ("default", "+ counts of parts")):
-                key = Key(*place, "rand-esu", "autoregressive", variant, scoring)
-                # Without the fast preset the row would repeat the main table.
-                if any(known.variant == "fast" and known[:2] == place for known in summaries):
-                    yield "autoregressive", f"{variant}, {words}", key
+            key = Key(*place, "rand-esu", "autoregressive", variant, "default")
+            yield AUTOREGRESSIVE["default"], variant, key
 
     def variants(place: Place) -> Cells:
         shown = {*SHOWN, *(f"{kind}-{family}" for kind in ("orders", "paper") for family in ORDERS)}
@@ -216,6 +236,15 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
             settings,
             summaries,
             parts,
+        ),
+        grid(
+            "interchange",
+            "Interchangeable types",
+            "Node types whose exchange changes no count of parts by more than chance, told apart or learned as one.",
+            "training",
+            settings,
+            summaries,
+            exchanged,
         ),
         grid(
             "rounds",

@@ -6,7 +6,7 @@ from typing import Any
 import matplotlib as mpl
 from ablations import Grid
 from cells import Settings
-from summary import AUTOREGRESSIVE, MEASURES, Key, Summaries, best_of_paper, pairs
+from summary import AUTOREGRESSIVE, MEASURES, Key, Summaries, best_of_paper, pairs, sample_alone
 
 from grade.files import whole_file
 
@@ -37,7 +37,7 @@ def draw_accuracy(settings: Settings, summaries: Summaries, path: Path) -> None:
         "sampling only": ("frequency", "default", "default", "x", "tab:gray"),
         "DisCo-E, as in the paper": ("disco", "paper", "paper", "v", "tab:orange"),
         "DisCo-E, as we score": ("disco", "paper", "default", "^", "tab:green"),
-        AUTOREGRESSIVE["sample-only"]: ("autoregressive", "default", "sample-only", "o", "tab:blue"),
+        AUTOREGRESSIVE["sample-only"]: ("autoregressive", "", "sample-only", "o", "tab:blue"),
         AUTOREGRESSIVE["default"]: ("autoregressive", "default", "default", "D", "tab:purple"),
     }
     places = pairs(settings, summaries)
@@ -57,7 +57,12 @@ def draw_accuracy(settings: Settings, summaries: Summaries, path: Path) -> None:
                     top.figure(measure)[0], x - 0.4, x + 0.4, "lightgray", label="ceiling" if x == 0 else None
                 )
         for text, (estimator, variant, scoring, marker, colour) in kinds.items():
-            keys = [Key(*place, "rand-esu", estimator, variant, scoring) for place in places]
+            keys = [
+                Key(*place, "rand-esu", estimator, variant, scoring)
+                if variant
+                else sample_alone(settings, *place)
+                for place in places
+            ]
             points = [(x, *summaries[key].figure(measure)) for x, key in enumerate(keys) if key in summaries]
             if points:
                 xs, ys, deviations = zip(*points, strict=True)

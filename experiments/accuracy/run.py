@@ -339,6 +339,7 @@ def main() -> None:
     parser.add_argument(
         "--only", action="append", default=[], metavar="FIELD=VALUES", help=f"of {', '.join(FIELDS)}"
     )
+    parser.add_argument("--scorings", help="these scorings only: NAME,NAME ... (all that the cells have)")
     parser.add_argument(
         "--set",
         action="append",
@@ -365,6 +366,10 @@ def main() -> None:
         inputs = arguments.inputs or (arguments.out / "inputs" if arguments.quick else Path("carry"))
         done = {} if arguments.again else read_results(arguments.out)
         wanted = select(matrix(settings, groups), arguments.only)
+        if arguments.scorings:
+            names = arguments.scorings.split(",")
+            wanted = {cell: [name for name in own if name in names] for cell, own in wanted.items()}
+            wanted = {cell: own for cell, own in wanted.items() if own}
         cells = {cell: names for cell, names in wanted.items() if not is_done(names, done.get(cell))}
         if arguments.quick:
             prepare(cells, inputs, settings)

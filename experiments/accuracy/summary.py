@@ -32,9 +32,15 @@ AUTOREGRESSIVE = {  # likewise those of the autoregressive estimator
     "default": "autoregressive + counts of parts (default)",
     "default-no-orbit": "autoregressive, sample alone, no orbit correction",
 }
+INTERCHANGED = {  # of the default training, where types are interchangeable
+    "sample-only": "autoregressive, interchangeable types, parts not weighed",
+    "default-no-orbit": "autoregressive, interchangeable types, parts not weighed, no orbit correction",
+}
 ABOUT_PARTS = (
     "'+ counts of parts' uses more than the sample, and more than the paper's estimators do: the exact counts of all"
-    " connected subgraphs of at most 3 nodes (4 for k = 5), which take seconds to count."
+    " connected subgraphs of at most 3 nodes (4 for k = 5), which take seconds to count. They also tell which node"
+    " types are interchangeable (all operations of NAS-Bench-101, 201 and DARTS, two groups in NLP, none in zoo), and"
+    " those are learned as one."
 )
 MEASURES = ("spearman", "kendall")
 
@@ -108,8 +114,10 @@ def of_tables(summaries: Summaries) -> Summaries:
         key: summary
         for key, summary in summaries.items()
         if key.density == DENSITY
-        and key.variant in ("paper", "default")
-        and key.scoring in SCORINGS | AUTOREGRESSIVE
+        and (
+            (key.variant in ("paper", "default") and key.scoring in SCORINGS | AUTOREGRESSIVE)
+            or (key.variant == "no-interchange" and key.scoring in INTERCHANGED)
+        )
     }
 
 
@@ -145,10 +153,19 @@ def best_of_paper(name: str, k: int, path: Path = HERE / "paper.toml") -> dict[s
     return {"spearman": max(v[0] for v in values), "kendall": max(v[1] for v in values)}
 
 
-def label(key: Key) -> str:
+def sample_alone(
+    settings: Settings, name: str, k: int, sampler: str = "rand-esu", density: float = DENSITY
+) -> Key:
+    """The entry of the autoregressive estimator that uses nothing but the sample."""
+    variant = "no-interchange" if settings["sets"][name].get("interchange", True) else "default"
+    return Key(name, k, sampler, "autoregressive", variant, "sample-only", density)
+
+
+def label(key: Key, settings: Settings) -> str:
     """What is shown for the estimator and its scoring; one that has a single way needs no more than its name."""
     if key.estimator == "autoregressive":
-        return AUTOREGRESSIVE[key.scoring]
+        uses_types = key.variant == "default" and settings["sets"][key.set].get("interchange", True)
+        return (AUTOREGRESSIVE | (INTERCHANGED if uses_types else {}))[key.scoring]
     plain = key.variant == "default" and key.scoring == "default"
     return TITLES[key.estimator] + ("" if plain else f", {SCORINGS[key.scoring]}")
 

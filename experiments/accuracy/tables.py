@@ -34,6 +34,7 @@ from summary import (
     of_tables,
     pairs,
     read_paper,
+    sample_alone,
     summarise,
 )
 
@@ -81,8 +82,11 @@ def goals(settings: Settings, summaries: Summaries) -> list[str]:
         goal = dict(zip(MEASURES, facts["goal"][str(k)], strict=True))
         paper = best_of_paper(facts["paper"], k)
         ours = [
-            means(summaries.get(Key(name, k, "rand-esu", "autoregressive", "default", scoring)))
-            for scoring in ("sample-only", "default")
+            means(summaries.get(key))
+            for key in (
+                sample_alone(settings, name, k),
+                Key(name, k, "rand-esu", "autoregressive", "default", "default"),
+            )
         ]
         top = summaries.get(Key(name, k, "rand-esu", "ceiling", "default", "default"))
         rows.append(
@@ -149,7 +153,7 @@ def estimators_of_sets(settings: Settings, summaries: Summaries, paper: Paper) -
             if (key.set, key.k) != (name, k) or key.estimator == "ceiling":
                 continue
             theirs = paper.get((facts["paper"], k, key.sampler, key.estimator), {})
-            cells = [label(key), SAMPLERS[key.sampler]]
+            cells = [label(key, settings), SAMPLERS[key.sampler]]
             cells += [f"{show(summary.figure(m))} ({show(theirs.get(m))})" for m in MEASURES]
             cells += [str(len(summary.results)), number(summary.mean("scored"))]
             cells += [number(summary.mean("evaluations_per_pattern")), number(summary.mean("steps"))]
@@ -329,16 +333,20 @@ def readme_table(settings: Settings, summaries: Summaries) -> str:
         "sampling only": ("frequency", "default", "default"),
         "DisCo-E, as in the paper": ("disco", "paper", "paper"),
         "DisCo-E, as we score": ("disco", "paper", "default"),
-        AUTOREGRESSIVE["sample-only"]: ("autoregressive", "default", "sample-only"),
-        AUTOREGRESSIVE["default"]: ("autoregressive", "default", "default"),
     }
     rows = []
     for name, k in pairs(settings, summaries):
         facts = settings["sets"][name]
-        ours = [both(means(summaries.get(Key(name, k, "rand-esu", *column)))) for column in columns.values()]
+        keys = [Key(name, k, "rand-esu", *column) for column in columns.values()]
+        keys += [
+            sample_alone(settings, name, k),
+            Key(name, k, "rand-esu", "autoregressive", "default", "default"),
+        ]
+        ours = [both(means(summaries.get(key))) for key in keys]
         ceiling = both(means(summaries.get(Key(name, k, "rand-esu", "ceiling", "default", "default"))))
         rows.append([facts["title"], str(k), both(best_of_paper(facts["paper"], k)), *ours, ceiling])
-    return "\n".join(table(["set", "k", "paper, best", *columns, "ceiling"], rows)[:-1])
+    learned = [AUTOREGRESSIVE["sample-only"], AUTOREGRESSIVE["default"]]
+    return "\n".join(table(["set", "k", "paper, best", *columns, *learned, "ceiling"], rows)[:-1])
 
 
 def write_page(path: Path, content: str) -> None:

@@ -115,6 +115,7 @@ class NetworkEstimator(ABC):
         self.networks: list[nn.Module] = []
         self.parts: PartCounts | None = None
         self.interchange = Interchange()
+        self.even_parts: PartCounts | None = None  # the same for the patterns of an orbit
         self.calibrations: dict[int, Calibration] = {}  # by number of nodes
 
     # What a model defines.
@@ -191,7 +192,7 @@ class NetworkEstimator(ABC):
         self.parts = max(
             (s.parts for s in samples if s.parts is not None), key=lambda p: p.size, default=None
         )
-        self.interchange = self.interchangeable()
+        self.interchange, self.even_parts = self.interchangeable()
         everything = self.training_data(samples, [normalised(s) / len(s) for s in samples])
         self.prepare(everything)
         return everything
@@ -232,11 +233,14 @@ class NetworkEstimator(ABC):
         seeds = [settings.seed + 1000 + fold for fold in range(settings.folds)]
         return self.train_all("trial", data, settings.maximum_steps, losses, seeds, phases)
 
-    def interchangeable(self) -> Interchange:
-        """The interchangeable types, where counts of parts tell and the settings want to use it."""
+    def interchangeable(self) -> tuple[Interchange, PartCounts | None]:
+        """The interchangeable types, where counts of parts tell and the settings want to use it, and the counts of
+        parts that do not tell them apart.
+        """
         if self.parts is None or not self.settings.interchange or self.space.edge_types > MOST_EDGE_TYPES:
-            return Interchange()
-        return Interchange.of(self.parts, below=self.space.node_types)
+            return Interchange(), self.parts
+        found = Interchange.of(self.parts, below=self.space.node_types)
+        return found, found.evened(self.parts)
 
     def held_out(self, fold: int, samples: list[SubgraphSample]) -> list[NDArray[np.bool_]]:
         """Which types of each sample the trial of this fold is not shown.
@@ -252,7 +256,7 @@ class NetworkEstimator(ABC):
 
     def calibrate(self, samples: list[SubgraphSample], trials: list[Trained]) -> None:
         """Weigh the model against the counts of parts, by the types that the trials were not shown."""
-        if self.parts is None or not self.settings.parts:
+        if self.even_parts is None or not self.settings.parts:
             return
         for i, sample in enumerate(samples):
             rows = [np.flatnonzero(self.held_out(fold, samples)[i]) for fold in range(len(trials))]
@@ -266,7 +270,7 @@ class NetworkEstimator(ABC):
             counts = sample.counts[seen].astype(np.float64)
             self.calibrations[sample.size] = calibrate(
                 np.concatenate(values),
-                self.parts.evidence(sample.patterns.take(seen)),
+                self.even_parts.evidence(sample.patterns.take(seen)),
                 counts,
                 len(sample) * counts / normalised(sample)[seen],
             )
@@ -393,9 +397,22 @@ class NetworkEstimator(ABC):
                 result = np.logaddexp(result, np.log(self.settings.counts * counts / total))
             result -= math.log1p(self.settings.counts)
         result = np.logaddexp(result, FLOOR + self.space.log_uniform(patterns))
+        return self.weighed(result, patterns) if self.settings.parts else result
+
+    def weighed(self, log_probability: NDArray[np.float64], patterns: PatternTable) -> NDArray[np.float64]:
+        """The score that the model and the counts of parts give together.
+
+        What makes patterns of one orbit differ is chance, of which the model knows nothing: it is the difference
+        between a pattern's own parts and those of its orbit on average, joined.
+        """
         calibration = self.calibrations.get(patterns.size)
-        if calibration is not None and self.parts is not None and self.settings.parts:
-            result = calibration.score(result, self.parts.evidence(patterns))
+        if calibration is None or self.parts is None or self.even_parts is None:
+            return log_probability
+        evidence = self.even_parts.evidence(patterns)
+        result = calibration.score(log_probability, evidence)
+        if self.interchange:
+            # Rounded, so that where there is no difference rounding makes none.
+            result = result + (self.parts.evidence(patterns)[:, 0] - evidence[:, 0]).round(6)
         return result
 
     def member_values(self, networks: Sequence[nn.Module], patterns: PatternTable) -> NDArray[np.float64]:
@@ -454,7 +471,7 @@ class NetworkEstimator(ABC):
         model.counts = Counts.from_arrays(arrays)
         parts = Counts.from_arrays(arrays, "parts")
         model.parts = PartCounts(parts) if parts.tables else None
-        model.interchange = model.interchangeable()
+        model.interchange, model.even_parts = model.interchangeable()
         model.calibrations = {
             int(k): Calibration(value["constant"], tuple(value["weights"]))
             for k, value in model.fitted.get("calibration", {}).items()

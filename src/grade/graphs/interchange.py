@@ -7,7 +7,9 @@ likely, (n - m)^2 / (n + m) would be 1 on average, as chi-square is. Types that 
 where the sets of this kind that we know have 1.0 to 1.5.
 
 What is interchangeable need not be learned twice: an occurrence of one pattern tells as much about all patterns that
-arise from it by exchanging types. Such patterns form an orbit, and each orbit has a representative.
+arise from it by exchanging types. Such patterns form an orbit, and each orbit has a representative. In a set that was
+drawn at random, the patterns of an orbit are equally likely and yet do not occur equally often; how much one is ahead
+of the others, its parts tell (`NetworkEstimator.weighed`).
 """
 
 from collections.abc import Sequence
@@ -17,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from grade.graphs.counts import Counts
 from grade.graphs.parts import PartCounts
 from grade.graphs.patterns import PatternTable
 
@@ -94,6 +97,10 @@ class Interchange:
             types[patterns.node_types], patterns.edges, patterns.node_vocabulary, patterns.edge_vocabulary
         )
 
+    def evened(self, parts: PartCounts) -> PartCounts:
+        """The counts of parts with those of an orbit replaced by their mean."""
+        return PartCounts(OrbitCounts(parts.counts, self)) if self else parts
+
     def related(self, patterns: PatternTable) -> PatternTable:
         """The patterns up to exchanges: a type stands for its class, and edges tell nodes of the same type.
 
@@ -120,6 +127,23 @@ class Interchange:
             ways += gammaln(len(members) + 1) - gammaln(len(members) - used + 1)
         symmetries = self.related(patterns).automorphisms / patterns.automorphisms
         return np.asarray((np.exp(ways) / symmetries).round())
+
+
+class OrbitCounts(Counts):
+    """Counts that the patterns of an orbit share: the mean over all of them, also those that do not occur."""
+
+    def __init__(self, counts: Counts, interchange: Interchange) -> None:
+        self.interchange = interchange
+        tables, weights = {}, {}
+        for size, table in counts.tables.items():
+            representatives = interchange.representatives(table)
+            _, first, orbits = np.unique(representatives.keys, return_index=True, return_inverse=True)
+            tables[size] = representatives.take(first)
+            weights[size] = np.bincount(orbits, counts.weights[size]) / interchange.orbit_sizes(tables[size])
+        super().__init__(tables, weights)
+
+    def of(self, patterns: PatternTable) -> tuple[NDArray[np.float64], float]:
+        return super().of(self.interchange.representatives(patterns))
 
 
 def interchangeable(parts: PartCounts, one: int, other: int) -> bool:
