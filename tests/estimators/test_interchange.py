@@ -63,6 +63,8 @@ def test_patterns_of_one_orbit_score_exactly_the_same(tmp_path: Path) -> None:
     assert len(set(orbits(table).tolist())) < 0.3 * len(table)
     model = fitted()
     assert model.interchange.classes == (OPERATIONS,)
+    names = drawn()[0].patterns.node_vocabulary
+    assert model.fitted["interchangeable"] == [[names[kind] if names else str(kind) for kind in OPERATIONS]]
     assert model.calibrations, "the counts of parts are in the scores"
     scores = model.log_probability(table)
     assert spread(scores, table) == 0.0
@@ -182,3 +184,24 @@ def test_exchanges_follow_the_seed() -> None:
     assert not torch.equal(exchange(graphs).nodes, first.nodes)
     assert not torch.equal(seeded(exchange, graphs, 1).nodes, first.nodes)
     torch.testing.assert_close(seeded(space.exchange((), CPU), graphs, 0).nodes, graphs.nodes)
+
+
+def test_chance_within_an_orbit_is_what_the_parts_say() -> None:
+    """In a set that was drawn at random: patterns of one orbit differ by what their own parts differ, joined."""
+    rows = np.random.default_rng(0).choice(OPERATIONS, (2_000, 4))
+    graphs = chains([(0, *map(int, row), 7) for row in rows])
+    part, table = sample(graphs, 4, "rand-esu", count=200, seed=0), take_census(graphs, 4).patterns
+    model = fit(part, SETTINGS)
+    assert isinstance(model, NetworkEstimator)
+    assert model.interchange.classes == (OPERATIONS,)
+    scores = model.log_probability(table)
+    assert part.parts is not None
+    joined = part.parts.evidence(table)[:, 0]
+    for orbit in np.unique(orbits(table)):
+        inside = orbits(table) == orbit
+        np.testing.assert_allclose(
+            scores[inside] - scores[inside][0], joined[inside] - joined[inside][0], atol=3e-6
+        )
+    assert spread(scores, table) > 0.1
+    model.settings = replace(SETTINGS, parts=False)
+    assert spread(model.log_probability(table), table) == 0.0

@@ -19,6 +19,7 @@ FOLDER = Path(__file__).parents[2] / "experiments" / "accuracy"
 SAMPLERS = ("ars", "nrs", "rand-esu", "rand-fase")
 ABLATIONS = (
     "parts",
+    "interchange",
     "rounds",
     "cost",
     "kernel",
@@ -55,8 +56,8 @@ def test_the_reduced_matrix_has_every_kind_of_cell(quick: Path) -> None:
     trained = {(e, "paper") for e in ("disco", "defog", "digress", "graphvae")}
     plain = {(e, "default") for e in ("ceiling", "frequency", "joined", "rarest", "autoregressive")}
     orders = {("autoregressive", f"orders-{family}") for family in ("linear", "level", "canonical")}
-    ablated = {("autoregressive", "one-network"), ("disco", "paper-canonical")}
-    assert kinds == trained | plain | orders | ablated
+    others = {("autoregressive", "no-interchange"), ("autoregressive", "one-network")}
+    assert kinds == trained | plain | orders | others | {("disco", "paper-canonical")}
     frequency = [r for r in results if r["estimator"] == "frequency"]
     assert {r["sampler"] for r in frequency} == {"rand-esu", "nrs", "rand-fase"}
     assert {r["density"] for r in frequency} == {0.1, 0.3}
@@ -112,7 +113,7 @@ def test_one_training_is_scored_in_several_ways(quick: Path) -> None:
 
 
 def test_counts_of_parts_are_told_apart_from_the_sample_alone(quick: Path, module: Any) -> None:
-    ways = scorings(quick, "autoregressive", "default")
+    ways = scorings(quick, "autoregressive", "no-interchange")
     assert set(ways) == {"default", "sample-only", "default-no-orbit"}
     changed = ways["default"]["changed"]
     assert not {"parts", "orbit"} & set(changed)
@@ -124,7 +125,9 @@ def test_counts_of_parts_are_told_apart_from_the_sample_alone(quick: Path, modul
         fitted = result.get("calibration")
         if result["estimator"] == "autoregressive":
             # Order families are compared without counts of parts; of size 3, too few types are held out to weigh them.
-            assert set(fitted) == ({"4"} if result["variant"] in ("default", "one-network") else set())
+            weighed = result["variant"] in ("default", "one-network", "no-interchange")
+            assert set(fitted) == ({"4"} if weighed else set())
+            assert result["settings"]["interchange"] == (result["variant"] in ("default", "one-network"))
         else:
             assert not fitted
     # The counts of parts that come with any sample are those of the set.
@@ -220,6 +223,39 @@ def test_a_cell_that_fails_takes_no_other_with_it(quick: Path, tmp_path: Path) -
     assert others == {("rand-esu", 1, 0.1), ("nrs", 0, 0.1), ("rand-fase", 0, 0.1)} | densest
 
 
+def test_cells_that_differ_in_their_samples_are_fitted_in_one_task(quick: Path, module: Any) -> None:
+    cells, run, fitting = module("cells"), module("run"), module("fitting")
+    settings = cells.read_settings(quick=True)
+    plan = {
+        cells.Cell("nas-bench-201", 4, "rand-esu", estimator, variant, seed): ["paper"]
+        for estimator, variant in (("graphvae", "paper"), ("autoregressive", "default"))
+        for seed in (0, 1)
+    }
+    settings["groups"] = [
+        {
+            "name": "all",
+            "ablation": False,
+            "estimators": ["graphvae", "autoregressive"],
+            "variants": ["paper", "default"],
+            "samplers": ["rand-esu"],
+            "sets": ["nas-bench-201"],
+        }
+    ]
+    tasks = run.tasks_of(plan, quick / "inputs", settings, ["all"], 2)
+    bundles = sorted([(c.estimator, c.seed) for c in task.cells] for task in tasks)
+    # What is held out decides how long the autoregressive ones are trained, each by itself.
+    alone = [[("autoregressive", 0)], [("autoregressive", 1)]]
+    assert bundles == [*alone, [("graphvae", 0), ("graphvae", 1)]]
+    assert len(run.tasks_of(plan, quick / "inputs", settings, ["all"], 1)) == 4
+    (bundle,) = [task for task in tasks if len(task.cells) == 2]
+    results = list(fitting.run_cells(bundle.cells, bundle.scorings, quick / "inputs", settings, 1))
+    for cell, result in zip(bundle.cells, results, strict=True):
+        single = fitting.run_cell(cell, ["paper"], quick / "inputs", settings, 1)
+        assert result["seed"] == cell.seed
+        assert result["scorings"]["paper"]["spearman"] == single["scorings"]["paper"]["spearman"]
+    assert results[0]["scorings"] != results[1]["scorings"]
+
+
 def test_tables_and_figures(quick: Path, tmp_path: Path) -> None:
     marks = "before\n<!-- accuracy:begin -->\nold\n<!-- accuracy:end -->\nafter\n"
     readme, experiments = tmp_path / "README.md", tmp_path / "experiments.md"
@@ -229,8 +265,8 @@ def test_tables_and_figures(quick: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     results = read_lines(quick / "cells.jsonl")
 
-    def of(estimator: str, measure: str, scoring: str = "default") -> list[float]:
-        chosen = (estimator, "default", "rand-esu", 0.1)
+    def of(estimator: str, measure: str, variant: str = "default", scoring: str = "default") -> list[float]:
+        chosen = (estimator, variant, "rand-esu", 0.1)
         names = ("estimator", "variant", "sampler", "density")
         return [
             r["scorings"][scoring][measure] for r in results if tuple(r[name] for name in names) == chosen
@@ -258,9 +294,9 @@ def test_tables_and_figures(quick: Path, tmp_path: Path) -> None:
     assert text.endswith("|\n<!-- accuracy:end -->\nafter\n")
     ours = [
         " / ".join(
-            f"{np.mean(of('autoregressive', measure, scoring)):.3f}" for measure in ("spearman", "kendall")
+            f"{np.mean(of('autoregressive', measure, *way)):.3f}" for measure in ("spearman", "kendall")
         )
-        for scoring in ("sample-only", "default")
+        for way in (("no-interchange", "sample-only"), ("default", "default"))
     ]
     assert "| NAS-Bench-201 | 4 | 0.859 / 0.717 |" in text
     assert f"| {ours[0]} | {ours[1]} |" in text
@@ -303,19 +339,29 @@ def test_tables_of_the_ablations(quick: Path, tmp_path: Path) -> None:
     assert row("autoregressive, not corrected", *families) in page
     # One of the two has a second seed, which is left out: choices are compared on the same seeds.
     networks = [
-        scorings(quick, "autoregressive", "default")["sample-only"]["spearman"],
-        scorings(quick, "autoregressive", "one-network")["sample-only-4"]["spearman"],
+        scorings(quick, "autoregressive", "default")["default"]["spearman"],
+        scorings(quick, "autoregressive", "one-network")["default-4"]["spearman"],
     ]
-    assert row("autoregressive, sample alone", *networks) in page
+    assert row("autoregressive + counts of parts (default)", *networks) in page
     # Counts of parts have one seed, which stands for all: the other columns are means of both.
     alone = [scorings(quick, name, "default")["default"]["spearman"] for name in ("joined", "rarest")]
-    fits = [
-        r
-        for r in read_lines(quick / "cells.jsonl")
-        if (r["estimator"], r["variant"]) == ("autoregressive", "default")
+    fits, apart = (
+        [
+            r
+            for r in read_lines(quick / "cells.jsonl")
+            if (r["estimator"], r["variant"]) == ("autoregressive", variant)
+        ]
+        for variant in ("default", "no-interchange")
+    )
+    assert len(fits) == len(apart) == 2
+    learned = [
+        [r["scorings"][name]["spearman"] for r in trained]
+        for name, trained in (("sample-only", apart), ("default", fits))
     ]
-    assert len(fits) == 2
-    learned = [[r["scorings"][name]["spearman"] for r in fits] for name in ("sample-only", "default")]
+    exchanged = [
+        np.mean([r["scorings"]["default"]["spearman"] for r in trained]) for trained in (apart, fits)
+    ]
+    assert exchanged[1] > exchanged[0], "on NAS-Bench-201 all operations are interchangeable"
     words = [f"{v:.3f}" for v in alone] + [f"{np.mean(v):.3f} ± {np.std(v, ddof=1):.3f}" for v in learned]
     weights = np.mean([r["calibration"]["4"]["weights"] for r in fits], axis=0)
     words += ["2", ", ".join(f"{w:.2f}" for w in weights)]

@@ -286,3 +286,41 @@ def test_no_patterns_have_no_representatives() -> None:
     nothing = PatternTable.canonical(np.zeros((0, 3), int), np.zeros((0, 3, 3), int))
     assert len(TWO_CLASSES.representatives(nothing)) == 0
     assert TWO_CLASSES.orbit_sizes(nothing).shape == (0,)
+
+
+# Counts that an orbit shares.
+
+
+def test_evened_counts_are_the_mean_over_all_images() -> None:
+    rows = np.random.default_rng(1).choice(OPERATIONS, (300, 4))
+    parts = count_parts(chains([(START, *map(int, row), END) for row in rows]), 3)
+    interchange = Interchange((OPERATIONS,))
+    even = interchange.evened(parts)
+    for size in (1, 2, 3):
+        table = parts.counts.tables[size]
+        own, total = parts.counts.of(table)
+        images = np.stack(
+            [
+                parts.counts.of(exchange_all(table, dict(zip(OPERATIONS, order, strict=True))))[0]
+                for order in permutations(OPERATIONS)
+            ]
+        )
+        shared, _ = even.counts.of(table)
+        np.testing.assert_allclose(shared, images.mean(0))
+        assert total == own.sum()
+    assert (even.evidence(parts.counts.tables[3]) != parts.evidence(parts.counts.tables[3])).any()
+
+
+def test_where_exchanges_change_nothing_evened_counts_are_the_counts() -> None:
+    parts = count_parts(chains(list(product([START], *[OPERATIONS] * 4, [END])) * 4), 3)
+    table = parts.counts.tables[3]
+    np.testing.assert_array_equal(
+        Interchange((OPERATIONS,)).evened(parts).evidence(table), parts.evidence(table)
+    )
+    assert Interchange().evened(parts) is parts
+
+
+def exchange_all(table: PatternTable, new: dict[int, int]) -> PatternTable:
+    """The patterns with every type replaced."""
+    replaced = np.vectorize(lambda kind: new.get(int(kind), int(kind)), otypes=[np.int64])(table.node_types)
+    return PatternTable.canonical(replaced, table.edges)

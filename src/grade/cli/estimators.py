@@ -44,6 +44,8 @@ def fit(settings: FitSettings, output: OutputSettings) -> None:
         )
         if "steps" in data:
             yield f"steps: {data['steps']:,} of a network with {data['parameters']:,} parameters"
+        for names in data.get("interchangeable", []):
+            yield f"interchangeable types: {', '.join(names)}"
         for k, found in data.get("calibration", {}).items():
             model_weight, joined, rarest = found["weights"]
             yield (

@@ -206,6 +206,13 @@ class NetworkEstimator(ABC):
             "seconds": seconds,
             "held_out": [trial.history for trial in trials],
             "calibration": {str(k): asdict(value) for k, value in self.calibrations.items()},
+            "interchangeable": [
+                [
+                    self.space.node_vocabulary[kind] if self.space.node_vocabulary else str(kind)
+                    for kind in members
+                ]
+                for members in self.interchange.classes
+            ],
         }
 
     def trials(
