@@ -1,15 +1,16 @@
 """Fit and score the cells of the accuracy tables and of the ablations, several at a time.
 
-    python experiments/accuracy/prepare.py --inputs carry                            # once: censuses and samples
-    python experiments/accuracy/run.py --inputs carry --jobs 10 --cpu-jobs 5         # the tables, on a GPU
-    python experiments/accuracy/run.py --inputs carry --jobs 10 --ablations          # the ablations
-    python experiments/accuracy/run.py --quick --out /tmp/quick                      # both reduced, in a minute
+    python experiments/accuracy/prepare.py --inputs carry                                  # once: censuses and samples
+    python experiments/accuracy/run.py --inputs carry --jobs 3 --cpu-jobs 9 --together 12    # the tables
+    python experiments/accuracy/run.py --inputs carry --jobs 3 --together 12 --ablations     # the ablations
+    python experiments/accuracy/run.py --quick --out /tmp/quick                            # both reduced, in a minute
     python experiments/accuracy/run.py --inputs carry --group disco,scoring --only set=nlp --list
 
 Groups of cells are run in the order of the settings, most valuable first; inside a group, the longest first. A cell
 whose scorings are all in the output folder is skipped, so the same command goes on where it stopped. Every job is a
 process of its own; on a GPU they share it through NVIDIA's multi-process service where that can be started, because
-networks as small as these leave most of it idle. `--cpu-jobs` run the smallest cells on processor cores beside it.
+networks as small as these leave most of it idle. `--cpu-jobs` run the smallest cells on processor cores beside it, and
+`--together` trains cells that differ only in their samples as one stack (`grade.estimators.side_by_side`).
 `tables.py` makes tables and figures of the results.
 """
 
