@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from grade.estimators import counters
+from grade.estimators.data import Candidates
 from grade.estimators.encoding import Graphs
 from grade.estimators.likelihood import (
     FIRST_JUMP,
@@ -18,7 +19,6 @@ from grade.estimators.likelihood import (
     round_noise,
     strata,
 )
-from grade.estimators.network import Candidates
 from grade.settings import EstimatorSettings
 from tests.estimators.test_likelihood import (
     PROCESSES,

@@ -21,8 +21,9 @@ from torch.nn import functional
 from grade.estimators import orbit
 from grade.estimators.base import estimators
 from grade.estimators.compiling import compiled, filled_rows
+from grade.estimators.data import Candidates
 from grade.estimators.encoding import Graphs, GraphSpace
-from grade.estimators.network import Candidates, NetworkEstimator, rows_that_fit
+from grade.estimators.network import NetworkEstimator, rows_that_fit
 from grade.settings import EstimatorSettings
 
 NODE, FORWARD, BACK = 0, 1, 2

@@ -29,8 +29,8 @@ from torch import Tensor
 
 from grade.estimators import counters, orbit
 from grade.estimators.compiling import filled_rows
+from grade.estimators.data import Candidates
 from grade.estimators.encoding import Graphs
-from grade.estimators.network import Candidates
 from grade.estimators.noise import Noise
 from grade.settings import EstimatorSettings
 

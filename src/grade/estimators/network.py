@@ -14,7 +14,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from grade.estimators import orbit
 from grade.estimators.base import Samples, as_samples, read_model, write_model
 from grade.estimators.calibration import Calibration, calibrate
+from grade.estimators.data import Candidates, TrainingData
 from grade.estimators.encoding import Graphs, GraphSpace, pattern_keys
 from grade.estimators.phases import Phases
 from grade.estimators.stack import Stack
@@ -39,70 +40,6 @@ from grade.settings import EstimatorSettings
 
 FLOOR = math.log(1e-9)  # weight of the uniform distribution that keeps every score finite
 FEWEST_TYPES = 10  # with fewer types, holding some out says nothing
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """Patterns of one size, ready to be scored."""
-
-    graphs: Graphs  # [n]
-    before: Tensor  # [n, K, K] the order family's precedence
-    order_counts: Tensor  # [n] number of orders in the family
-    keys: Tensor  # [n] counter keys
-
-    def __len__(self) -> int:
-        return len(self.graphs)
-
-    def take(self, index: Tensor) -> "Candidates":
-        return Candidates(
-            self.graphs.take(index), self.before[index], self.order_counts[index], self.keys[index]
-        )
-
-    @staticmethod
-    def join(parts: "Sequence[Candidates]") -> "Candidates":
-        return Candidates(
-            Graphs.join([p.graphs for p in parts]),
-            *(torch.cat([getattr(p, name) for p in parts]) for name in ("before", "order_counts", "keys")),
-        )
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """The types of the samples on the device, and how likely each is to be drawn into a batch."""
-
-    candidates: Candidates
-    cumulative: (
-        Tensor  # [n] cumulated probabilities; of several data sets end to end, those of the i-th plus i
-    )
-    exchange: Callable[[Graphs], Graphs] | None = None  # of interchangeable types, at random
-    sets: int = 1
-
-    @staticmethod
-    def join(parts: "Sequence[TrainingData]") -> "TrainingData":
-        """Several data sets, of which each has its own batches."""
-        return TrainingData(
-            Candidates.join([part.candidates for part in parts]),
-            torch.cat([part.cumulative + i for i, part in enumerate(parts)]),
-            parts[0].exchange,
-            len(parts),
-        )
-
-    def draw(self, batch: int, batches: int = 1) -> Graphs:
-        """Batches of graphs end to end, each graph in an order drawn from the family.
-
-        So many batches of each data set. One graph from each of ``batch`` equal strata of the distribution:
-        unbiased, with less noise than independent draws, of a fixed shape, and for batches as large as the sample
-        the same as a pass over it.
-        """
-        device, number = self.cumulative.device, batch * batches * self.sets
-        place = torch.arange(number, device=device)
-        strata = (place % batch + torch.rand(number, device=device, dtype=torch.float64)) / batch
-        strata = strata + place // (batch * batches)
-        row = torch.searchsorted(self.cumulative, strata).clamp(max=len(self.cumulative) - 1)
-        uniforms = torch.rand(number, self.candidates.graphs.capacity, device=device, dtype=torch.float64)
-        order, _ = orbit.draw_orders(self.candidates.before[row], uniforms)
-        graphs = self.candidates.graphs.take(row).reorder(order)
-        return graphs if self.exchange is None else self.exchange(graphs)
 
 
 class NetworkEstimator(ABC):

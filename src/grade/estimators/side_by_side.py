@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from grade.estimators.base import estimators
-from grade.estimators.network import NetworkEstimator, TrainingData, fixed_steps
+from grade.estimators.data import TrainingData
+from grade.estimators.network import NetworkEstimator, fixed_steps
 from grade.estimators.stack import Stack
 from grade.estimators.training import train
 from grade.estimators.world import one_thread
