@@ -101,7 +101,8 @@ def draw_grid(settings: Settings, grid: Grid, path: Path) -> None:
             if points:
                 xs, ys, deviations = zip(*points, strict=True)
                 spread = [deviation or 0.0 for deviation in deviations]
-                shift = 0.0 if style == "o-" else 0.12 * (number - (len(methods) - 1) / 2)
+                gap = 0.0 if style == "o-" else min(0.12, 0.8 / len(methods))
+                shift = gap * (number - (len(methods) - 1) / 2)
                 axis.errorbar(
                     [x + shift for x in xs],
                     ys,
