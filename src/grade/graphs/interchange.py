@@ -39,15 +39,15 @@ class Interchange:
     @classmethod
     def of(cls, parts: PartCounts, below: int = 65_535) -> "Interchange":
         """The classes of a set by its counts of parts, among the types of smaller numbers than ``below``."""
-        known = parts.counts.tables[1].node_types[:, 0] < below
-        single, number = parts.counts.tables[1].take(known), parts.counts.weights[1][known]
-        types, inverse = np.unique(single.node_types[:, 0], return_inverse=True)
-        numbers = np.bincount(inverse, number)
+        single = parts.counts.tables[1].node_types[:, 0]
+        types, inverse = np.unique(single, return_inverse=True)
+        numbers = np.bincount(inverse, parts.counts.weights[1])
         classes: list[list[int]] = []
-        for i, kind in enumerate(types.tolist()):
+        for i in np.flatnonzero((types < below) & enough(parts, types)):
+            kind = int(types[i])
+            near = (numbers - numbers[i]) ** 2 <= FAR_APART * (numbers + numbers[i])
             for members in classes:
-                others = numbers[np.searchsorted(types, members)]
-                if ((numbers[i] - others) ** 2 <= FAR_APART * (numbers[i] + others)).all() and all(
+                if near[np.searchsorted(types, members)].all() and all(
                     interchangeable(parts, kind, other) for other in members
                 ):
                     members.append(kind)
@@ -144,6 +144,14 @@ class OrbitCounts(Counts):
 
     def of(self, patterns: PatternTable) -> tuple[NDArray[np.float64], float]:
         return super().of(self.interchange.representatives(patterns))
+
+
+def enough(parts: PartCounts, types: NDArray[np.uint16]) -> NDArray[np.bool_]:
+    """[types] whether a type has so many frequent parts that a comparison can say anything: half of those needed."""
+    frequent = 2 * parts.counts.weights[parts.size] >= FEWEST_COUNTED
+    nodes = parts.counts.tables[parts.size].node_types[frequent]
+    number = np.array([int((nodes == kind).any(1).sum()) for kind in types])
+    return 2 * number >= FEWEST_PAIRS
 
 
 def interchangeable(parts: PartCounts, one: int, other: int) -> bool:
