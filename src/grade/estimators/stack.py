@@ -1,8 +1,9 @@
 """Networks of one shape trained side by side: each kernel that is launched serves all of them.
 
-Small networks leave a GPU idle between the launches of their kernels, so that five trained at once take little
-longer than one. Their weights are the rows of one matrix, and a step is mapped over the rows (`torch.vmap`);
-members share nothing, neither batches nor noise nor the norm that gradients are clipped by.
+Small networks leave a GPU idle between the launches of their kernels, so that several trained at once take little
+longer than one, as long as their batches are small too. Their weights are the rows of one matrix, and a step is
+mapped over the rows (`torch.vmap`); members share nothing, neither batches nor noise nor the norm that gradients are
+clipped by.
 """
 
 import copy
