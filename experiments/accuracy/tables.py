@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ablations import Grid, grids
-from cells import HERE, LINES, Result, Settings, read_results, read_settings, write_lines
+from cells import HERE, LINES, Result, Settings, read_results, read_settings, write_lines, write_result
 from figures import draw_accuracy, draw_grid
 from summary import (
     ABOUT_PARTS,
@@ -411,6 +411,8 @@ def main() -> None:
         if not results:
             raise InputError(f"{out} holds no results; make some with run.py --out {out}.")
         write_lines(results.values(), out / LINES)
+        for taken in read_results(*arguments.more).values():
+            write_result(taken, out)  # its own file, which counts more than the lines
         settings, paper, everything = (
             read_settings(quick=is_quick(results.values())),
             read_paper(),

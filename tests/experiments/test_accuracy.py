@@ -318,6 +318,18 @@ def test_tables_and_figures(quick: Path, tmp_path: Path) -> None:
     assert "accuracy:begin" in refused.stderr
 
 
+def test_results_that_are_taken_in_stay(quick: Path, tmp_path: Path) -> None:
+    """Those of another machine replace older ones for good, also where these have files of their own."""
+    out, more = tmp_path / "out", tmp_path / "more.jsonl"
+    shutil.copytree(quick / "cells", out / "cells")
+    result = read_lines(quick / "cells.jsonl")[0]
+    more.write_text(json.dumps({**result, "commit": "newer"}) + "\n")
+    for arguments in ((more,), ()):
+        assert start("tables.py", *arguments, "--out", out).returncode == 0
+        commits = [r["commit"] for r in read_lines(out / "cells.jsonl")]
+        assert commits.count("newer") == 1
+
+
 def test_tables_of_the_ablations(quick: Path, tmp_path: Path) -> None:
     experiments = tmp_path / "README.md"
     experiments.write_text("<!-- accuracy:begin -->\n<!-- accuracy:end -->\n")
