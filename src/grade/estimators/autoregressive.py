@@ -23,7 +23,8 @@ from grade.estimators.base import estimators
 from grade.estimators.compiling import compiled, filled_rows
 from grade.estimators.data import Candidates
 from grade.estimators.encoding import Graphs, GraphSpace
-from grade.estimators.network import NetworkEstimator, rows_that_fit
+from grade.estimators.network import NetworkEstimator
+from grade.estimators.world import rows_that_fit
 from grade.settings import EstimatorSettings
 
 NODE, FORWARD, BACK = 0, 1, 2

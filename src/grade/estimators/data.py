@@ -3,11 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from grade.estimators import orbit
 from grade.estimators.encoding import Graphs
+from grade.graphs import SubgraphSample
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,7 @@ class TrainingData:
     """The types of the samples on the device, and how likely each is to be drawn into a batch."""
 
     candidates: Candidates
-    cumulative: (
-        Tensor  # [n] cumulated probabilities; of several data sets end to end, those of the i-th plus i
-    )
+    cumulative: Tensor  # [n] cumulated probabilities; of several sets end to end, those of the i-th plus i
     exchange: Callable[[Graphs], Graphs] | None = None  # of interchangeable types, at random
     sets: int = 1
 
@@ -72,3 +73,10 @@ class TrainingData:
         order, _ = orbit.draw_orders(self.candidates.before[row], uniforms)
         graphs = self.candidates.graphs.take(row).reorder(order)
         return graphs if self.exchange is None else self.exchange(graphs)
+
+
+def normalised(sample: SubgraphSample) -> NDArray[np.float64]:
+    """[patterns] weights of the types that add up to the number of occurrences."""
+    weights = sample.weighted_counts
+    result: NDArray[np.float64] = weights * (len(sample) / weights.sum())
+    return result

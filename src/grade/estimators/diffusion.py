@@ -13,7 +13,8 @@ from grade.estimators.compiling import compiled
 from grade.estimators.data import Candidates, TrainingData
 from grade.estimators.encoding import Graphs
 from grade.estimators.likelihood import Process, mean_over_rounds, path_log_likelihood
-from grade.estimators.network import NetworkEstimator, rows_that_fit
+from grade.estimators.network import NetworkEstimator
+from grade.estimators.world import rows_that_fit
 from grade.settings import EstimatorSettings
 
 SMOOTHING = 1e-3  # share of the uniform distribution in the marginals, so that no type has a prior of zero

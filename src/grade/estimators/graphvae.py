@@ -17,7 +17,8 @@ from grade.estimators.base import estimators
 from grade.estimators.data import Candidates
 from grade.estimators.encoding import Graphs, GraphSpace
 from grade.estimators.likelihood import Uniforms, mean_over_rounds
-from grade.estimators.network import NetworkEstimator, rows_that_fit
+from grade.estimators.network import NetworkEstimator
+from grade.estimators.world import rows_that_fit
 from grade.settings import EstimatorSettings
 
 

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from grade.estimators import orbit
 from grade.estimators.base import Samples, as_samples, read_model, write_model
 from grade.estimators.calibration import Calibration, calibrate
-from grade.estimators.data import Candidates, TrainingData
+from grade.estimators.data import Candidates, TrainingData, normalised
 from grade.estimators.encoding import Graphs, GraphSpace, pattern_keys
 from grade.estimators.phases import Phases
 from grade.estimators.stack import Stack
@@ -430,26 +430,6 @@ class NetworkEstimator(ABC):
             )
             model.networks.append(network)
         return model
-
-
-def rows_that_fit(device: torch.device, floats: int, share: float) -> int:
-    """How many rows to evaluate at once when each needs so many numbers of memory.
-
-    On a GPU what a share of the free memory holds, as a power of two so that a little more or less memory
-    does not change the shape of the batches; on a CPU what stays in the cache, which is faster than more.
-    """
-    if device.type == "cpu":
-        return max(16, (1 << 25) // floats)
-    free, _ = torch.cuda.mem_get_info(device)
-    fit = max(16, min(1 << 16, int(free * share) // (4 * floats)))
-    return 1 << (fit.bit_length() - 1)
-
-
-def normalised(sample: SubgraphSample) -> NDArray[np.float64]:
-    """[patterns] weights of the types that add up to the number of occurrences."""
-    weights = sample.weighted_counts
-    result: NDArray[np.float64] = weights * (len(sample) / weights.sum())
-    return result
 
 
 def fixed_steps(settings: EstimatorSettings, occurrences: int) -> int:

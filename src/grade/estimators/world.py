@@ -105,3 +105,16 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def rows_that_fit(device: torch.device, floats: int, share: float) -> int:
+    """How many rows to evaluate at once when each needs so many numbers of memory.
+
+    On a GPU what a share of the free memory holds, as a power of two so that a little more or less memory
+    does not change the shape of the batches; on a CPU what stays in the cache, which is faster than more.
+    """
+    if device.type == "cpu":
+        return max(16, (1 << 25) // floats)
+    free, _ = torch.cuda.mem_get_info(device)
+    fit = max(16, min(1 << 16, int(free * share) // (4 * floats)))
+    return 1 << (fit.bit_length() - 1)
