@@ -1,6 +1,7 @@
 """The device to compute on, and the processes of a torchrun, which train one network together."""
 
 import atexit
+import importlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,9 @@ class World:
         if size == 1:
             return cls()
         if not torch.distributed.is_initialized():
+            # Its functions take the group that there is at its import, by default, and keep it alive: imported
+            # later, by an optimizer, the group's threads outlive `leave` and may abort at the interpreter's end.
+            importlib.import_module("torch.distributed.nn.functional")
             torch.distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
             atexit.register(leave)
         return cls(torch.distributed.get_rank(), size)
