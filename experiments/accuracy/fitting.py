@@ -38,7 +38,7 @@ def run_cells(
     read = [read_inputs(cell, inputs, settings) for cell in cells]
     samples = [samples[0] for _, samples in read]
     chosen = [
-        training_settings(cell, settings, *size_of([sample]), jobs)
+        training_settings(cell, settings, *size_of([sample], cell, settings), jobs)
         for cell, sample in zip(cells, samples, strict=True)
     ]
     models = fit_side_by_side(samples, chosen)
@@ -61,7 +61,7 @@ def run_cell(cell: Cell, scorings: list[str], inputs: Path, settings: Settings, 
         return facts | {"scorings": {"default": parts_alone(samples[-1], censuses[-1], cell.estimator)}}
     from grade.estimators import fit
 
-    chosen = training_settings(cell, settings, *size_of(samples), jobs)
+    chosen = training_settings(cell, settings, *size_of(samples, cell, settings), jobs)
     if chosen.parts and cell.estimator != "frequency":
         require_parts(samples, inputs)
     begin = time.perf_counter()
@@ -124,9 +124,12 @@ def read_census(path: Path) -> Census:
     return Census.load(path)
 
 
-def size_of(samples: list[SubgraphSample]) -> tuple[int, int]:
-    """Occurrences and types of the samples together, which say how large a network is."""
-    return sum(len(s) for s in samples), sum(len(s.patterns) for s in samples)
+def size_of(samples: list[SubgraphSample], cell: Cell, settings: Settings) -> tuple[int, int]:
+    """Occurrences and types to learn of the samples together, which say how large a network is."""
+    from grade.estimators.presets import types_to_learn
+
+    merge = training_settings(cell, settings, 0, 0, 1).interchange
+    return sum(len(s) for s in samples), types_to_learn(samples, merge)
 
 
 def require_parts(samples: list[SubgraphSample], inputs: Path) -> None:

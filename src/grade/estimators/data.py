@@ -1,6 +1,6 @@
 """Patterns ready to be scored, and those of a sample ready to be drawn into batches; all on one device."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,7 +44,6 @@ class TrainingData:
 
     candidates: Candidates
     cumulative: Tensor  # [n] cumulated probabilities; of several sets end to end, those of the i-th plus i
-    exchange: Callable[[Graphs], Graphs] | None = None  # of interchangeable types, at random
     sets: int = 1
 
     @staticmethod
@@ -53,7 +52,6 @@ class TrainingData:
         return TrainingData(
             Candidates.join([part.candidates for part in parts]),
             torch.cat([part.cumulative + i for i, part in enumerate(parts)]),
-            parts[0].exchange,
             len(parts),
         )
 
@@ -71,8 +69,7 @@ class TrainingData:
         row = torch.searchsorted(self.cumulative, strata).clamp(max=len(self.cumulative) - 1)
         uniforms = torch.rand(number, self.candidates.graphs.capacity, device=device, dtype=torch.float64)
         order, _ = orbit.draw_orders(self.candidates.before[row], uniforms)
-        graphs = self.candidates.graphs.take(row).reorder(order)
-        return graphs if self.exchange is None else self.exchange(graphs)
+        return self.candidates.graphs.take(row).reorder(order)
 
 
 def normalised(sample: SubgraphSample) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """Patterns as tensors: the space of graphs that a model describes, and batches of graphs in it."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -167,25 +167,6 @@ class GraphSpace:
         if self.acyclic:
             inside &= orbit.is_acyclic(graphs.edges)
         return graphs, inside.cpu().numpy()
-
-    def exchange(self, classes: Sequence[Sequence[int]], device: torch.device) -> Callable[[Graphs], Graphs]:
-        """A function that exchanges the types of each class at random, in each graph anew."""
-        of_type = np.arange(self.node_types) + len(classes)  # a class of its own
-        for i, members in enumerate(classes):
-            of_type[list(members)] = i
-        order = np.argsort(of_type, kind="stable")
-        sorted_types, sorted_classes = (torch.from_numpy(a).to(device) for a in (order, of_type[order]))
-        states = self.edge_types if self.loops else 1
-
-        def exchanged(graphs: Graphs) -> Graphs:
-            uniforms = torch.rand(len(graphs), self.node_types, device=device, dtype=torch.float64)
-            places = torch.argsort(sorted_classes + uniforms, dim=1)  # classes stay, their members mix
-            new_types = torch.empty_like(places)
-            new_types[:, sorted_types] = sorted_types[places]
-            nodes = new_types.gather(1, graphs.nodes // states) * states + graphs.nodes % states
-            return Graphs(nodes * graphs.node_mask, graphs.edges, graphs.sizes)
-
-        return exchanged
 
     def log_uniform(self, patterns: PatternTable) -> NDArray[np.float64]:
         """[n] log-probability of each class when all typed digraphs of k labelled nodes are equally

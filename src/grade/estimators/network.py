@@ -15,6 +15,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,21 +26,17 @@ from torch import Tensor, nn
 
 from grade.estimators import orbit
 from grade.estimators.base import Samples, as_samples, read_model, write_model
-from grade.estimators.calibration import Calibration, calibrate
 from grade.estimators.data import Candidates, TrainingData, normalised
 from grade.estimators.encoding import Graphs, GraphSpace, pattern_keys
 from grade.estimators.phases import Phases
 from grade.estimators.stack import Stack
 from grade.estimators.training import Report, Trained, train
+from grade.estimators.weighing import FEWEST_TYPES, Weighing
 from grade.estimators.world import World, one_thread, pick_device
 from grade.graphs import PatternTable, SubgraphSample
-from grade.graphs.counts import Counts
-from grade.graphs.interchange import MOST_EDGE_TYPES, Interchange
-from grade.graphs.parts import PartCounts
 from grade.settings import EstimatorSettings
 
 FLOOR = math.log(1e-9)  # weight of the uniform distribution that keeps every score finite
-FEWEST_TYPES = 10  # with fewer types, holding some out says nothing
 
 
 class NetworkEstimator(ABC):
@@ -50,10 +47,6 @@ class NetworkEstimator(ABC):
         self.evaluations = 0
         self.fitted: dict[str, Any] = {}
         self.networks: list[nn.Module] = []
-        self.parts: PartCounts | None = None
-        self.interchange = Interchange()
-        self.even_parts: PartCounts | None = None  # the same for the patterns of an orbit
-        self.calibrations: dict[int, Calibration] = {}  # by number of nodes
 
     # What a model defines.
 
@@ -115,40 +108,39 @@ class NetworkEstimator(ABC):
         if not steps:
             trials = self.trials(samples, weights, phases)
             steps, _ = best_common_step(trials)
-            self.calibrate(samples, trials)
+            if settings.parts:
+                held_out = [self.held_out(fold, samples) for fold in range(len(trials))]
+                models = [partial(self.probabilities, [trial.network]) for trial in trials]
+                self.weighing.calibrate(samples, held_out, models)
         seeds = [settings.seed + i for i in range(settings.members)]
         members = self.train_all("member", [everything] * len(seeds), steps, None, seeds, phases)
-        self.finish([member.network for member in members], steps, trials, time.monotonic() - started)
+        self.finish([member.network for member in members], steps, trials, started)
 
     def begin(self, samples: list[SubgraphSample], settings: EstimatorSettings) -> TrainingData:
         """All that comes before the training."""
         self.settings = settings
         self.space = GraphSpace.of(samples)
         self.device = pick_device(settings.device)
-        self.counts = Counts({s.size: s.patterns for s in samples}, {s.size: normalised(s) for s in samples})
-        self.parts = max(
-            (s.parts for s in samples if s.parts is not None), key=lambda p: p.size, default=None
-        )
-        self.interchange, self.even_parts = self.interchangeable()
+        self.weighing = Weighing.of(samples, settings)
         everything = self.training_data(samples, [normalised(s) / len(s) for s in samples])
         self.prepare(everything)
         return everything
 
-    def finish(self, networks: list[nn.Module], steps: int, trials: list[Trained], seconds: float) -> None:
+    def finish(self, networks: list[nn.Module], steps: int, trials: list[Trained], started: float) -> None:
         """All that comes after it."""
         self.networks = networks
+        if self.settings.shrink and self.settings.orbit:
+            self.weighing.shrink(partial(self.probabilities, networks))
+        names = self.space.node_vocabulary
         self.fitted = {
             "steps": steps,
             "parameters": sum(p.numel() for p in networks[0].parameters()),
-            "seconds": seconds,
+            "seconds": time.monotonic() - started,
             "held_out": [trial.history for trial in trials],
-            "calibration": {str(k): asdict(value) for k, value in self.calibrations.items()},
+            **self.weighing.to_json(),
             "interchangeable": [
-                [
-                    self.space.node_vocabulary[kind] if self.space.node_vocabulary else str(kind)
-                    for kind in members
-                ]
-                for members in self.interchange.classes
+                [names[kind] if names else str(kind) for kind in members]
+                for members in self.weighing.interchange.classes
             ],
         }
 
@@ -159,12 +151,15 @@ class NetworkEstimator(ABC):
         settings = self.validation_settings()
 
         def held_out_loss(tables: list[PatternTable]) -> Callable[[nn.Module], float]:
-            parts = [self.candidates(table) for table in tables]
-            symmetry = np.concatenate([orbit.log_symmetry(table, settings.orders) for table in tables])
+            merged = [self.weighing.interchange.distinct(table) for table in tables]
+            parts = [self.candidates(table) for table, _ in merged]
+            symmetry = np.concatenate([orbit.log_symmetry(table, settings.orders) for table, _ in merged])
+            numbers = np.concatenate([np.bincount(rows) for _, rows in merged])
+            shares = torch.from_numpy(numbers / numbers.sum())
 
             def loss(network: nn.Module) -> float:
                 values = torch.cat([self.log_likelihood(network, part, settings) for part in parts])
-                return -float((values.cpu() - torch.from_numpy(symmetry)).mean())
+                return -float((values.cpu() - torch.from_numpy(symmetry)) @ shares)
 
             return loss
 
@@ -177,47 +172,14 @@ class NetworkEstimator(ABC):
         seeds = [settings.seed + 1000 + fold for fold in range(settings.folds)]
         return self.train_all("trial", data, settings.maximum_steps, losses, seeds, phases)
 
-    def interchangeable(self) -> tuple[Interchange, PartCounts | None]:
-        """The interchangeable types, where counts of parts tell and the settings want to use it, and the counts of
-        parts that do not tell them apart.
-        """
-        if self.parts is None or not self.settings.interchange or self.space.edge_types > MOST_EDGE_TYPES:
-            return Interchange(), self.parts
-        found = Interchange.of(self.parts, below=self.space.node_types)
-        return found, found.evened(self.parts)
-
     def held_out(self, fold: int, samples: list[SubgraphSample]) -> list[NDArray[np.bool_]]:
-        """Which types of each sample the trial of this fold is not shown.
-
-        Types that arise from them by exchanges may be shown, as they are for types that are not in the sample.
-        """
+        """Which types of each sample the trial of this fold is not shown."""
         generator = np.random.default_rng([self.settings.seed, 1])
         share, held = self.settings.held_out, []
         for sample in samples:
             place = (generator.permutation(len(sample.patterns)) + 0.5) / len(sample.patterns)
             held.append((place >= fold * share) & (place < (fold + 1) * share))
         return held
-
-    def calibrate(self, samples: list[SubgraphSample], trials: list[Trained]) -> None:
-        """Weigh the model against the counts of parts, by the types that the trials were not shown."""
-        if self.even_parts is None or not self.settings.parts:
-            return
-        for i, sample in enumerate(samples):
-            rows = [np.flatnonzero(self.held_out(fold, samples)[i]) for fold in range(len(trials))]
-            values = [
-                self.member_values([trial.network], sample.patterns.take(held))[0]
-                for trial, held in zip(trials, rows, strict=True)
-            ]
-            seen = np.concatenate(rows)
-            if len(seen) < FEWEST_TYPES:
-                continue
-            counts = sample.counts[seen].astype(np.float64)
-            self.calibrations[sample.size] = calibrate(
-                np.concatenate(values),
-                self.even_parts.evidence(sample.patterns.take(seen)),
-                counts,
-                len(sample) * counts / normalised(sample)[seen],
-            )
 
     @property
     def together(self) -> bool:
@@ -301,13 +263,12 @@ class NetworkEstimator(ABC):
     ) -> TrainingData:
         """The types with a positive weight; each size gets the same share of the batches."""
         rows = [np.flatnonzero(w > 0) for w in weights]
-        tables = [s.patterns.take(r) for s, r in zip(samples, rows, strict=True)]
+        tables = [self.weighing.interchange.merged(s.patterns.take(r)) for s, r in zip(samples, rows, strict=True)]
         parts = [w[r] / w[r].sum() / len(samples) for w, r in zip(weights, rows, strict=True) if len(r)]
         cumulative = np.cumsum(np.concatenate(parts))
         return TrainingData(
             Candidates.join([self.candidates(table) for table in tables if len(table)]),
             torch.from_numpy(cumulative / cumulative[-1]).to(self.device),
-            self.space.exchange(self.interchange.classes, self.device) if self.interchange else None,
         )
 
     def candidates(self, patterns: PatternTable, graphs: Graphs | None = None) -> Candidates:
@@ -325,59 +286,22 @@ class NetworkEstimator(ABC):
 
     @one_thread()
     def log_probability(self, patterns: PatternTable) -> NDArray[np.float64]:
-        """[n] log-probability of each class.
-
-        The mean of the networks' probabilities, with the sample's counts where the settings give them
-        weight, mixed with 1e-9 of the uniform distribution over all typed digraphs: what the model cannot
-        describe (a cycle or a self-loop where the sample had none) has that part only. Where the sample came
-        with counts of small parts, both are weighed as the calibration found (`grade.estimators.calibration`).
-        """
+        """[n] log-probability of each class: the model's, and what else is known (`grade.estimators.weighing`)."""
         self.evaluations = 0
-        values = self.member_values(self.networks, patterns)
-        result: NDArray[np.float64] = np.logaddexp.reduce(values, axis=0) - math.log(len(values))
-        if self.settings.counts > 0:
-            counts, total = self.counts.of(patterns)
-            with np.errstate(divide="ignore"):
-                result = np.logaddexp(result, np.log(self.settings.counts * counts / total))
-            result -= math.log1p(self.settings.counts)
-        result = np.logaddexp(result, FLOOR + self.space.log_uniform(patterns))
-        return self.weighed(result, patterns) if self.settings.parts else result
+        return self.weighing.score(patterns, partial(self.probabilities, self.networks), self.settings)
 
-    def weighed(self, log_probability: NDArray[np.float64], patterns: PatternTable) -> NDArray[np.float64]:
-        """The score that the model and the counts of parts give together.
+    def probabilities(self, networks: Sequence[nn.Module], patterns: PatternTable) -> NDArray[np.float64]:
+        """[n] log-probability of each class of merged types.
 
-        What makes patterns of one orbit differ is chance, of which the model knows nothing: it is the difference
-        between a pattern's own parts and those of its orbit on average, joined.
+        The mean of the networks' probabilities, mixed with 1e-9 of the uniform distribution over all typed digraphs:
+        what the model cannot describe (a cycle or a self-loop where the sample had none) has that part only.
         """
-        calibration = self.calibrations.get(patterns.size)
-        if calibration is None or self.parts is None or self.even_parts is None:
-            return log_probability
-        evidence = self.even_parts.evidence(patterns)
-        result = calibration.score(log_probability, evidence)
-        if self.interchange:
-            # Rounded, so that where there is no difference rounding makes none.
-            result = result + (self.parts.evidence(patterns)[:, 0] - evidence[:, 0]).round(6)
-        return result
-
-    def member_values(self, networks: Sequence[nn.Module], patterns: PatternTable) -> NDArray[np.float64]:
-        """[networks, n] log-probability of each class under each network; -inf outside the model's space.
-
-        Patterns that arise from each other by exchanging interchangeable types are equally likely, so only one of
-        them is evaluated: by each network another one, for none has learned that they are exactly.
-        """
-        if not self.interchange:
-            return np.stack([self.network_values(network, patterns) for network in networks])
-        representatives = self.interchange.representatives(patterns)
-        _, first, orbits = np.unique(representatives.keys, return_index=True, return_inverse=True)
-        distinct = representatives.take(first)
-        values = [
-            self.network_values(network, self.interchange.turned(distinct, i))
-            for i, network in enumerate(networks)
-        ]
-        return np.stack(values)[:, orbits]
+        values = np.stack([self.network_values(network, patterns) for network in networks])
+        mean = np.logaddexp.reduce(values, axis=0) - math.log(len(values))
+        return np.asarray(np.logaddexp(mean, FLOOR + self.space.log_uniform(patterns)))
 
     def network_values(self, network: nn.Module, patterns: PatternTable) -> NDArray[np.float64]:
-        """[n] what a network says of the patterns as they are."""
+        """[n] log-probability of each class under a network; -inf outside the model's space."""
         graphs, inside = self.space.encode(patterns, self.device)
         values = np.full(len(patterns), -np.inf)
         if inside.any():
@@ -399,10 +323,7 @@ class NetworkEstimator(ABC):
             "space": self.space.to_json(),
             "fitted": self.fitted,
         }
-        tensors |= self.counts.to_arrays()
-        if self.parts is not None:
-            tensors |= self.parts.counts.to_arrays("parts")
-        write_model(folder, description, tensors)
+        write_model(folder, description, tensors | self.weighing.to_arrays())
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -412,14 +333,7 @@ class NetworkEstimator(ABC):
         model.space = GraphSpace.from_json(description["space"])
         model.fitted = description["fitted"]
         model.device = pick_device("auto")
-        model.counts = Counts.from_arrays(arrays)
-        parts = Counts.from_arrays(arrays, "parts")
-        model.parts = PartCounts(parts) if parts.tables else None
-        model.interchange, model.even_parts = model.interchangeable()
-        model.calibrations = {
-            int(k): Calibration(value["constant"], tuple(value["weights"]))
-            for k, value in model.fitted.get("calibration", {}).items()
-        }
+        model.weighing = Weighing.load(arrays, model.fitted, model.settings)
         tensors = {name: torch.from_numpy(array).to(model.device) for name, array in arrays.items()}
         model.restore(tensors)
         for i in range(model.settings.members):

@@ -9,7 +9,7 @@ the orbit
 fast       one small network and a short path, for a first look
 
 ======================= ================ ================= ==================
-default, types seen     under 1,000      under 5,000       5,000 and more
+default, types to learn under 1,000      under 5,000       5,000 and more
 ======================= ================ ================= ==================
 autoregressive          2 layers of 64   3 layers of 128   3 layers of 128
 disco, digress, defog   2 layers of 64   3 layers of 128   5 layers of 256
@@ -24,6 +24,7 @@ from typing import Any
 from grade.errors import InputError
 from grade.estimators.base import estimators
 from grade.graphs import SubgraphSample
+from grade.graphs.interchange import Interchange
 from grade.settings import EstimatorSettings
 
 PRESETS = ("default", "fast", "paper")
@@ -68,6 +69,7 @@ PAPER: Values = {
     "orbit": False,
     "parts": False,
     "interchange": False,
+    "shrink": False,
     "kernel": "paper",
     "rounds": 20,
     "path_steps": 100,
@@ -89,8 +91,15 @@ def preset_for(
     samples: Sequence[SubgraphSample], estimator: str, name: str = "default", **changes: Any
 ) -> EstimatorSettings:
     """The settings of an estimator for these samples, with changes."""
-    occurrences, types = (sum(map(len, values)) for values in (samples, [s.patterns for s in samples]))
-    return preset(estimator, name, occurrences, types, **changes)
+    merge = name != "paper" and changes.get("interchange", True)
+    return preset(estimator, name, sum(map(len, samples)), types_to_learn(samples, merge), **changes)
+
+
+def types_to_learn(samples: Sequence[SubgraphSample], merge: bool = True) -> int:
+    """How many different patterns the samples show, interchangeable types being one where counts of parts tell them."""
+    parts = max((s.parts for s in samples if s.parts is not None), key=lambda p: p.size, default=None)
+    interchange = Interchange.of(parts) if parts is not None and merge else Interchange()
+    return sum(len(interchange.distinct(s.patterns)[0]) for s in samples)
 
 
 def preset(
