@@ -13,7 +13,7 @@ from grade.estimators import Estimator, fit, load_estimator, preset, training
 from grade.estimators.autoregressive import Autoregressive
 from grade.estimators.base import MODEL_FILE, TENSOR_FILE
 from grade.estimators.encoding import Graphs, GraphSpace
-from grade.estimators.network import best_common_step
+from grade.estimators.network import NetworkEstimator, best_common_step
 from grade.estimators.training import Trained
 from grade.graphs import PatternTable
 from grade.settings import EstimatorSettings
@@ -174,14 +174,25 @@ def test_the_best_step_is_the_best_on_average() -> None:
     assert best_common_step(trials) == (20, 4.5)
 
 
-def test_counts_of_the_sample_can_be_added() -> None:
+def test_counts_of_the_sample_correct_the_model() -> None:
     table, counts = census_201(4)
     sample = uniform_sample(table, counts, 200, 0)
-    plain, mixed = fit(sample, QUICK), fit(sample, replace(QUICK, counts=1.0))
+    model = fit(sample, QUICK)
+    assert isinstance(model, NetworkEstimator)
+    corrected = model.log_probability(table)
+    model.settings = replace(QUICK, shrink=False)
+    plain = model.log_probability(table)
     seen = np.isin(table.keys, sample.patterns.keys)
-    before, after = np.exp(plain.log_probability(table)), np.exp(mixed.log_probability(table))
-    assert after[~seen] == pytest.approx(before[~seen] / 2, rel=1e-6)
-    assert after[seen].sum() == pytest.approx((before[seen].sum() + 1) / 2, rel=1e-6)
+    ((shrinkage, weighed),) = model.weighing.shrinkages.values()
+    assert shrinkage == weighed, "the sample has no counts of parts"
+    own = np.zeros(len(table))
+    order = np.argsort(table.keys)
+    own[order[np.searchsorted(table.keys[order], sample.patterns.keys)]] = sample.counts
+    np.testing.assert_allclose(corrected, shrinkage.score(plain, own))
+    assert (corrected[~seen] < plain[~seen]).all()
+    assert (corrected - plain)[own == own.max()].min() > 0
+    without = fit(sample, replace(QUICK, shrink=False))
+    np.testing.assert_array_equal(without.log_probability(table), plain)
 
 
 @pytest.mark.parametrize("estimator", ["autoregressive", "disco"])

@@ -263,7 +263,9 @@ class NetworkEstimator(ABC):
     ) -> TrainingData:
         """The types with a positive weight; each size gets the same share of the batches."""
         rows = [np.flatnonzero(w > 0) for w in weights]
-        tables = [self.weighing.interchange.merged(s.patterns.take(r)) for s, r in zip(samples, rows, strict=True)]
+        tables = [
+            self.weighing.interchange.merged(s.patterns.take(r)) for s, r in zip(samples, rows, strict=True)
+        ]
         parts = [w[r] / w[r].sum() / len(samples) for w, r in zip(weights, rows, strict=True) if len(r)]
         cumulative = np.cumsum(np.concatenate(parts))
         return TrainingData(

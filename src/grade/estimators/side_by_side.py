@@ -50,7 +50,8 @@ def fit_side_by_side(
 def trainable_at_once(models: Sequence[NetworkEstimator], steps: Sequence[int]) -> bool:
     """Whether the networks are of one shape and learn in the same way, for a known number of steps."""
     alike = {
-        (type(model), model.space, model.weighing.interchange, replace(model.settings, seed=0)) for model in models
+        (type(model), model.space, model.weighing.interchange, replace(model.settings, seed=0))
+        for model in models
     }
     chosen = models[0].settings
     known = all(steps) and (chosen.schedule == "constant" or len(set(steps)) == 1)

@@ -45,7 +45,9 @@ class Weighing:
         if parts is not None:
             self.merged_parts = PartCounts(self.interchange.merged_counts(parts.counts))
         self.calibrations: dict[int, Calibration] = {}  # by number of nodes
-        self.shrinkages: dict[int, tuple[Shrinkage, Shrinkage]] = {}  # likewise; of the model alone, and weighed
+        self.shrinkages: dict[
+            int, tuple[Shrinkage, Shrinkage]
+        ] = {}  # likewise; of the model alone, and weighed
 
     @classmethod
     def of(cls, samples: Sequence[SubgraphSample], settings: EstimatorSettings) -> "Weighing":

@@ -106,14 +106,20 @@ class ExpectedCounts(Counts):
 
 
 def joins(kind: int, members: tuple[int, ...], parts: PartCounts) -> bool:
-    """Whether the largest parts with this type occur as often as if the types of all nodes that have it or one of the
-    members' had been drawn from these at random.
+    """Whether parts with this type occur as often as if the types of all nodes that have it or one of the members' had
+    been drawn from these at random: the parts of every size.
     """
     together = Interchange(((*members, kind),))
-    table, counts = parts.counts.tables[parts.size], parts.counts.weights[parts.size]
-    merged = together.merged(table)
-    _, rows = np.unique(merged.keys, return_inverse=True)
-    expected = np.bincount(rows, counts)[rows] * np.exp(together.log_share(table, merged))
-    compared = (table.node_types == kind).any(1) & (expected >= FEWEST_COUNTED)
-    squares = (counts - expected) ** 2 / (expected + (TOLERANCE * expected) ** 2)
-    return bool(compared.sum() >= FEWEST_PARTS and squares[compared].mean() <= DISPERSION)
+    for size in range(1, parts.size + 1):  # the smallest, which tell most types apart, are compared at once
+        table, weights = parts.counts.tables[size], parts.counts.weights[size]
+        rows = np.flatnonzero((table.node_types == kind).any(1))
+        expectation = ExpectedCounts(Counts({size: table}, {size: weights}), together)
+        counts, expected = weights[rows], expectation.of(table.take(rows))[0]
+        squares = (counts - expected) ** 2 / (expected + (TOLERANCE * expected) ** 2)
+        squares = squares[expected >= FEWEST_COUNTED]
+        if size == parts.size and len(squares) < FEWEST_PARTS:
+            return False
+        # Three standard deviations, where few parts are compared.
+        if len(squares) and squares.mean() > max(DISPERSION, 1 + 3 * np.sqrt(2 / len(squares))):
+            return False
+    return True

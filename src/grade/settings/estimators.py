@@ -55,7 +55,9 @@ class EstimatorSettings:
     interchange: bool = setting(
         "Learn types that can be exchanged without changing the counts of parts as one.", True
     )
-    shrink: bool = setting("Correct what the model expects of a pattern by how often the sample shows it.", True)
+    shrink: bool = setting(
+        "Correct what the model expects of a pattern by how often the sample shows it.", True
+    )
 
     rounds: int = setting("Noise paths (GraphVAE: latent draws) averaged per pattern.", 20)
     path_steps: int = setting("Steps of a noise path.", 20)
