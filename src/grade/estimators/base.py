@@ -23,7 +23,7 @@ from grade.graphs import PatternTable, SubgraphSample
 from grade.registry import Registry
 from grade.settings import EstimatorSettings
 
-FORMAT = 1
+FORMAT = 2
 MODEL_FILE, TENSOR_FILE = "model.json", "model.safetensors"
 
 Samples = SubgraphSample | Sequence[SubgraphSample]
@@ -129,7 +129,10 @@ def read_model(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             return description, load_file(folder / TENSOR_FILE)
     except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         raise InputError(f"The model {folder} is damaged; make it again with 'grade fit'.") from error
-    raise InputError(f"The model {folder} has format {version}; this version of GraDE reads format {FORMAT}.")
+    raise InputError(
+        f"The model {folder} has format {version}, and this version of GraDE reads format {FORMAT}; make it again with"
+        " 'grade fit'."
+    )
 
 
 def load_estimator(folder: str | Path) -> Estimator:

@@ -37,13 +37,16 @@ class Weighing:
 
     def __init__(self, counts: Counts, parts: PartCounts | None, settings: EstimatorSettings) -> None:
         self.parts = parts
-        exchange = parts is not None and settings.interchange
-        self.interchange = Interchange.of(parts) if parts is not None and exchange else Interchange()
+        self.interchange = Interchange()
+        if parts is not None and settings.interchange:
+            self.interchange = Interchange.of(parts)
         self.counts = counts
         self.merged_counts = self.interchange.merged_counts(counts)
         self.merged_parts: PartCounts | None = None
+        self.expected_parts: PartCounts | None = None  # as they would occur if types were given at random
         if parts is not None:
             self.merged_parts = PartCounts(self.interchange.merged_counts(parts.counts))
+            self.expected_parts = PartCounts(ExpectedCounts(parts.counts, self.interchange))
         self.calibrations: dict[int, Calibration] = {}  # by number of nodes
         self.shrinkages: dict[
             int, tuple[Shrinkage, Shrinkage]
@@ -109,7 +112,10 @@ class Weighing:
         # Without the orbit correction, scores are of single matrices, and counts are of classes.
         if settings.shrink and settings.orbit and patterns.size in self.shrinkages:
             shrinkage = self.shrinkages[patterns.size][settings.parts]
-            result = shrinkage.score(result, self.merged_counts.of(merged)[0])
+            canonical = PatternTable.canonical(
+                merged.node_types, merged.edges
+            )  # in whatever order nodes were given
+            result = shrinkage.score(result, self.merged_counts.of(canonical)[0])
         if rows is None:
             return result
         result = result[rows] - self.interchange.log_ways(patterns)
@@ -128,10 +134,9 @@ class Weighing:
         """[n] how much each pattern is ahead of others that merge with it. That is chance, of which the model knows
         nothing: the difference between its parts as they occur and as they are expected, joined.
         """
-        if self.parts is None:
+        if self.parts is None or self.expected_parts is None:
             return np.zeros(len(patterns))
-        expected = PartCounts(ExpectedCounts(self.parts.counts, self.interchange))
-        difference: Values = (self.parts.evidence(patterns) - expected.evidence(patterns))[:, 0]
+        difference: Values = (self.parts.evidence(patterns) - self.expected_parts.evidence(patterns))[:, 0]
         return difference.round(6)  # so that where there is no difference rounding makes none
 
     # Storage.

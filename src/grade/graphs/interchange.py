@@ -11,7 +11,7 @@ pattern S, and of its N(S) occurrences
 are expected to be c, where n nodes of S have a type of a class of m types: there are m^n ways to give them types, and
 |Aut(S)| / |Aut(c)| of them give c. So there is less to learn, from as many occurrences. In a set that was drawn at
 random, patterns that merge into one are equally likely and yet do not occur equally often; how much one is ahead of the
-others, its parts tell (`NetworkEstimator.log_probability`).
+others, its parts tell (`Weighing.ahead` in `grade.estimators.weighing`).
 """
 
 from dataclasses import dataclass
