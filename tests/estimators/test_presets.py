@@ -33,6 +33,9 @@ def test_every_estimator_has_a_default_and_a_fast_preset(name: str) -> None:
         assert small.width < large.width
         assert fast.width < large.width
         assert all(s.orbit and s.kernel == "bridge" and s.steps == 0 for s in (small, large, fast))
+        limits = [preset(name, "default", 900, types).maximum_steps for types in (10, 20, 200)]
+        assert limits == [400, 800, 4_000]
+        assert preset(name).maximum_steps == 4_000, "of an unknown sample"
 
 
 def test_what_does_not_exist_is_refused() -> None:

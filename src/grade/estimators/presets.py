@@ -28,6 +28,10 @@ from grade.graphs.interchange import Interchange
 from grade.settings import EstimatorSettings
 
 PRESETS = ("default", "fast", "paper")
+MOST_STEPS, STEPS_PER_TYPE = (
+    4_000,
+    40,
+)  # few types need few steps: what is left, the counts of the sample correct
 DIFFUSION = ("disco", "digress", "defog")
 
 Values = dict[str, Any]
@@ -127,7 +131,7 @@ def preset(
         sizes = SIZES["diffusion" if estimator in DIFFUSION else estimator]
         seen = occurrences if types is None else types
         scale = 0 if name == "fast" else (seen >= 1_000) + (seen >= 5_000)
-        values = dict(sizes[scale])
+        values = {**sizes[scale], "maximum_steps": min(MOST_STEPS, STEPS_PER_TYPE * seen or MOST_STEPS)}
         if estimator == "autoregressive":
             values |= AUTOREGRESSIVE | {
                 "members": 1 if name == "fast" else 5,
