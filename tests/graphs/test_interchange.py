@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from grade import GraphSet
 from grade.graphs import PatternTable
-from grade.graphs.interchange import ExpectedCounts, Interchange, joins
+from grade.graphs.interchange import ExpectedCounts, Interchange, frequent_types, joins
 from grade.sampling.parts import count_parts
 from grade.sources.nas_bench_201 import nas_bench_201
 from tests.graph_sets import chains
@@ -101,6 +101,15 @@ def test_a_type_fits_all_of_its_class() -> None:
     near = [joins(kind, (other,), parts) for other, kind in ((1, 2), (2, 3), (1, 3))]
     assert near == [True, True, False]
     assert Interchange.of(parts).classes == ((1, 2),)
+
+
+def test_thousands_of_types_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = chains(list(product([START], *[OPERATIONS] * 4, [END])) * 4)
+    assert frequent_types(count_parts(graphs, 3)) == [START, *OPERATIONS, END]
+    monkeypatch.setattr("grade.graphs.interchange.MOST_TYPES", 6)
+    assert classes_of(graphs) == (OPERATIONS,)
+    monkeypatch.setattr("grade.graphs.interchange.MOST_TYPES", 5)
+    assert classes_of(graphs) == ()
 
 
 def test_all_operations_of_nas_bench_201_are_interchangeable() -> None:

@@ -8,6 +8,9 @@ does not tell (it still improves while the ranking of rare types gets worse). So
 a share of them with all their occurrences, and the number of steps is the one at which the class likelihood
 of those unseen types is best. The final networks are trained on all types for that many steps, from several
 seeds, and their probabilities are averaged.
+
+A network knows only one of the node types that are interchangeable: all patterns that it is shown or asked for have
+these merged. How scores come from its probabilities is in `grade.estimators.weighing`.
 """
 
 import math

@@ -27,6 +27,7 @@ DISPERSION = 2.0  # the most that chi-square may be, relative to its mean
 TOLERANCE = 0.05  # relative error that is none: in a large set, chance is smaller than what matters
 FEWEST_PARTS = 10  # so many kinds of parts have to be compared, of each of which ...
 FEWEST_COUNTED = 5  # so many occurrences are expected, below which chi-square says nothing
+MOST_TYPES = 256  # of that many, no set was enumerated or drawn at random, and comparing all takes long
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,9 @@ class Interchange:
     @classmethod
     def of(cls, parts: PartCounts) -> "Interchange":
         """The classes of a set, by its counts of parts: each type joins the first class that it fits."""
+        kinds = frequent_types(parts)
         classes: list[tuple[int, ...]] = []
-        for kind in np.unique(parts.counts.tables[1].node_types).tolist():
+        for kind in kinds if len(kinds) <= MOST_TYPES else []:
             for i, members in enumerate(classes):
                 if joins(kind, members, parts):
                     classes[i] = (*members, kind)
@@ -103,6 +105,18 @@ class ExpectedCounts(Counts):
         merged = self.interchange.merged(patterns)
         counts, total = super().of(merged)
         return counts * np.exp(self.interchange.log_share(patterns, merged)), total
+
+
+def frequent_types(parts: PartCounts) -> list[int]:
+    """The types, ascending, with so many frequent parts that comparing them can tell: half of what is needed, for what
+    is expected of a part may be more than its count.
+    """
+    nodes = np.sort(parts.counts.tables[parts.size].node_types, axis=1)
+    nodes = nodes[2 * parts.counts.weights[parts.size] >= FEWEST_COUNTED]
+    first = np.ones(nodes.shape, np.bool_)  # each type of a part once
+    first[:, 1:] = nodes[:, 1:] != nodes[:, :-1]
+    types, numbers = np.unique(nodes[first], return_counts=True)
+    return [int(kind) for kind in types[2 * numbers >= FEWEST_PARTS]]
 
 
 def joins(kind: int, members: tuple[int, ...], parts: PartCounts) -> bool:
