@@ -47,10 +47,9 @@ class Weighing:
         if parts is not None:
             self.merged_parts = PartCounts(self.interchange.merged_counts(parts.counts))
             self.expected_parts = PartCounts(ExpectedCounts(parts.counts, self.interchange))
-        self.calibrations: dict[int, Calibration] = {}  # by number of nodes
-        self.shrinkages: dict[
-            int, tuple[Shrinkage, Shrinkage]
-        ] = {}  # likewise; of the model alone, and weighed
+        # By number of nodes; shrinkages are of the model alone, and weighed.
+        self.calibrations: dict[int, Calibration] = {}
+        self.shrinkages: dict[int, tuple[Shrinkage, Shrinkage]] = {}
 
     @classmethod
     def of(cls, samples: Sequence[SubgraphSample], settings: EstimatorSettings) -> "Weighing":
