@@ -182,11 +182,10 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
                 yield f"autoregressive, {words}", column, key
 
     def counted(place: Place) -> Cells:
-        for scoring, column in (
-            ("default-no-counts", "model alone"),
-            ("default", "with the sample's counts"),
-        ):
-            yield "autoregressive", column, Key(*place, "rand-esu", "autoregressive", "default", scoring)
+        ways = {"default-no-counts": "model alone", "default": "with the sample's counts"}
+        keys = {name: Key(*place, "rand-esu", "autoregressive", "default", name) for name in ways}
+        if all(key in summaries for key in keys.values()):
+            yield from (("autoregressive", column, keys[name]) for name, column in ways.items())
 
     def by_scoring(prefix: str, method: Callable[[str], tuple[str, str]]) -> Callable[[Place], Cells]:
         names = [name for name in settings["scorings"] if name.startswith(prefix)]
