@@ -124,7 +124,7 @@ def joins(kind: int, members: tuple[int, ...], parts: PartCounts) -> bool:
     been drawn from these at random: the parts of every size.
     """
     together = Interchange(((*members, kind),))
-    for size in range(1, parts.size + 1):  # the smallest, which tell most types apart, are compared at once
+    for size in range(1, parts.size + 1):  # the smallest first: they tell most types apart, and are few
         table, weights = parts.counts.tables[size], parts.counts.weights[size]
         rows = np.flatnonzero((table.node_types == kind).any(1))
         expectation = ExpectedCounts(Counts({size: table}, {size: weights}), together)
