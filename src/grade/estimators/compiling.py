@@ -3,13 +3,14 @@ compiler fuses most of them. Compilation takes a minute, and not every machine h
 """
 
 import warnings
-from typing import Any, cast
-from weakref import WeakKeyDictionary
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import nn
 
-_compiled: "WeakKeyDictionary[nn.Module, Compiled]" = WeakKeyDictionary()
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Compiled(nn.Module):
@@ -29,13 +30,13 @@ class Compiled(nn.Module):
         return self.network(*inputs)
 
 
-def try_compile(network: nn.Module) -> nn.Module:
-    """What torch's compiler makes of the network; the network where there is no compiler."""
+def try_compile(function: F) -> F:
+    """What torch's compiler makes of a network or a function; itself where there is no compiler."""
     try:
-        return cast(nn.Module, torch.compile(network))
+        return cast(F, torch.compile(function))
     except Exception as error:  # a version of Python that it does not know, say
         tell(error)
-        return network
+        return function
 
 
 def tell(error: Exception) -> None:
@@ -44,11 +45,10 @@ def tell(error: Exception) -> None:
     warnings.warn(f"The network is not compiled and will be slower: {reason}", stacklevel=3)
 
 
+@lru_cache(maxsize=16)
 def compiled(network: nn.Module) -> Compiled:
-    """The compiled network, the same one for every call."""
-    if network not in _compiled:
-        _compiled[network] = Compiled(network)
-    return _compiled[network]
+    """The compiled network, the same one for every call; only the last few are kept."""
+    return Compiled(network)
 
 
 def filled_rows(rows: int, limit: int) -> int:

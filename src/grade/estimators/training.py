@@ -36,6 +36,8 @@ from grade.estimators.world import World
 from grade.files import whole_file
 from grade.settings import EstimatorSettings
 
+Loss = Callable[[nn.Module, int], Tensor]
+"""The loss of a network on a batch of so many graphs that it draws itself."""
 Report = Callable[[dict[str, Any]], None]
 """Receives one dictionary per logged step: phase, step, steps, loss, seconds, eta ..."""
 
@@ -58,7 +60,7 @@ class Trained:
 
 def train(
     build: Callable[[], nn.Module],
-    loss: Callable[[nn.Module, int], Tensor],
+    loss: Loss,
     settings: EstimatorSettings,
     *,
     steps: int,
@@ -168,17 +170,17 @@ class Run:
             fused=cuda or None,
             foreach=None if cuda else True,
         )
-        self.forward: nn.Module = self.network  # what computes the loss: the network, compiled or not
-        if cuda and settings.compile and not isinstance(network, Stack):
-            self.forward = try_compile(self.network)
 
-    def stepper(self, loss: Callable[[nn.Module, int], Tensor]) -> Callable[[], None]:
+    def stepper(self, loss: Loss) -> Callable[[], None]:
         """A function that takes one step: eager, or the replay of a CUDA graph after a few eager ones."""
+        # Batch, noise, network and loss are compiled as one.
+        fast = try_compile(loss) if self.settings.compile and self.device.type == "cuda" else loss
+        self.losses = [fast, loss]
         batch = max(1, self.settings.batch // self.world.size)
         members = len(self.network) if isinstance(self.network, Stack) else 1
 
         def compute() -> None:
-            value = self.gradients(loss, batch)
+            value = self.gradients(batch)
             self.world.average_gradients(self.parameters)
             if isinstance(self.network, Stack):
                 self.network.clip(self.settings.clip)
@@ -214,21 +216,22 @@ class Run:
             return eager
         return captured(eager, compute, schedule, lambda: self.optimizer.zero_grad(set_to_none=True))
 
-    def gradients(self, loss: Callable[[nn.Module, int], Tensor], batch: int) -> Tensor:
+    def gradients(self, batch: int) -> Tensor:
         """The loss of a batch, with its gradients in the parameters."""
+        loss, plain = self.losses
         try:
             with torch.autocast(
                 self.device.type, torch.bfloat16, enabled=self.settings.bfloat16, cache_enabled=False
             ):
-                value = loss(self.forward, batch)
+                value = loss(self.network, batch)
             value.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         except Exception as error:
-            if self.forward is self.network:
+            if loss is plain:
                 raise
             tell(error)
-            self.forward = self.network  # it cannot be compiled, forwards or backwards
+            self.losses = [plain, plain]  # it cannot be compiled, forwards or backwards
             self.optimizer.zero_grad(set_to_none=True)
-            return self.gradients(loss, batch)
+            return self.gradients(batch)
         return value
 
     def note(self, value: float) -> None:
