@@ -40,7 +40,7 @@ def expected_seconds(
     seen = set()
     for name in scorings:
         table = changes(settings, "scorings", name)
-        own = estimator_changes(table, f"scoring {name}")
+        own = estimator_changes(table, f"scoring {name}", cell.estimator)
         rounds = own.pop("rounds", chosen.rounds)
         per_pattern = evaluations_per_pattern(
             EstimatorSettings(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cells import PARTS, Cell, Result, Settings, census_path, changes, sample_path, sizes_of
+from cells import ESTIMATORS, PARTS, Cell, Result, Settings, census_path, changes, sample_path, sizes_of
 from numpy.typing import NDArray
 
 from grade.errors import InputError
@@ -146,14 +146,15 @@ def training_settings(
         return preset("frequency", seed=cell.seed)
     variant = changes(settings, "variants", cell.variant)
     share = 0.4 / jobs  # of the free memory: the others want to score, too
-    own = estimator_changes(variant, f"variant {cell.variant}")
+    own = estimator_changes(variant, f"variant {cell.variant}", cell.estimator)
     given = {"seed": cell.seed, "memory": share, **own, **settings.get("all", {})}
     return preset(cell.estimator, variant["preset"], occurrences, types, **given)
 
 
-def estimator_changes(table: dict[str, Any], place: str) -> dict[str, Any]:
-    """What a variant or scoring changes in an estimator's settings."""
-    own = {name: value for name, value in table.items() if name not in NOT_SETTINGS}
+def estimator_changes(table: dict[str, Any], place: str, estimator: str) -> dict[str, Any]:
+    """What a variant or scoring changes in an estimator's settings: of all estimators, and of this one."""
+    others = (*NOT_SETTINGS, *ESTIMATORS)
+    own = {name: value for name, value in table.items() if name not in others} | table.get(estimator, {})
     known = {field.name for field in fields(EstimatorSettings)}
     for name in own:
         if name not in known:
@@ -177,7 +178,9 @@ def scored(
     those of its class follow.
     """
     table = changes(settings, "scorings", name)
-    own = estimator_changes(table, f"scoring {name}") if cell.estimator != "frequency" else {}
+    own = {}
+    if cell.estimator != "frequency":
+        own = estimator_changes(table, f"scoring {name}", cell.estimator)
     blocks = own["rounds"] if isinstance(own.get("rounds"), list) else None
     chosen = replace(trained, **own | ({"rounds": max(blocks)} if blocks else {}))
     rows = types_to_score(census.types, chosen, cell, settings, table.get("types"))

@@ -1,4 +1,4 @@
-"""Compiled networks. A network of this size is bound by memory and by the number of kernels, and torch's
+"""Compiled networks and steps. A network of this size is bound by memory and by the number of kernels, and torch's
 compiler fuses most of them. Compilation takes a minute, and not every machine has what it needs.
 """
 
@@ -8,31 +8,33 @@ from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 import torch
-from torch import nn
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+VARIANTS = 64
 
-class Compiled(nn.Module):
-    """A network that is compiled when it is first called, and works as it is where that fails."""
 
-    def __init__(self, network: nn.Module) -> None:
-        super().__init__()
-        self.network, self.fast = network, try_compile(network)
+class Compiled:
+    """A network or function that is compiled when it is first called, and works as it is where that fails."""
 
-    def forward(self, *inputs: Any) -> Any:
-        if self.fast is not self.network:
+    def __init__(self, plain: Callable[..., Any]) -> None:
+        self.plain, self.fast = plain, try_compile(plain)
+
+    def __call__(self, *inputs: Any) -> Any:
+        if self.fast is not self.plain:
             try:
                 return self.fast(*inputs)
             except Exception as error:  # what a compiler stumbles over; the network's own errors come again
                 tell(error)
-                self.fast = self.network
-        return self.network(*inputs)
+                self.fast = self.plain
+        return self.plain(*inputs)
 
 
 def try_compile(function: F) -> F:
     """What torch's compiler makes of a network or a function; itself where there is no compiler."""
     try:
+        # Beyond this number of variants (shapes, models) of one function, torch would go on without compiling.
+        torch._dynamo.config.recompile_limit = max(VARIANTS, torch._dynamo.config.recompile_limit)
         return cast(F, torch.compile(function))
     except Exception as error:  # a version of Python that it does not know, say
         tell(error)
@@ -46,9 +48,9 @@ def tell(error: Exception) -> None:
 
 
 @lru_cache(maxsize=16)
-def compiled(network: nn.Module) -> Compiled:
-    """The compiled network, the same one for every call; only the last few are kept."""
-    return Compiled(network)
+def compiled(function: Callable[..., Any]) -> Compiled:
+    """The compiled network or function, the same one for every call; only the last few are kept."""
+    return Compiled(function)
 
 
 def filled_rows(rows: int, limit: int) -> int:

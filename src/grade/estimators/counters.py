@@ -36,12 +36,10 @@ def uniform(keys: Tensor, count: int) -> Tensor:
 
 def combine(*parts: Tensor | int) -> Tensor:
     """One key from several (seed, round, candidate ...), broadcast against each other."""
-    key = torch.zeros((), dtype=torch.int64)
+    device = next((part.device for part in parts if isinstance(part, Tensor)), None)
+    key = torch.zeros((), dtype=torch.int64, device=device)
     for part in parts:
-        device = (
-            part.device if isinstance(part, Tensor) else key.device
-        )  # a plain number goes where the key is
-        key = mix(key.to(device) * GOLDEN + part)
+        key = mix(key * GOLDEN + part)
     return key
 
 

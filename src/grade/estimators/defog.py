@@ -18,9 +18,14 @@ from torch import Tensor
 from grade.estimators.base import estimators
 from grade.estimators.diffusion import Diffusion
 from grade.estimators.likelihood import Process
-from grade.estimators.noise import Noise
+from grade.estimators.noise import Noise, Time
 
 FLOOR = 1e-6  # the least probability of staying in an Euler step, which can be negative as printed
+
+
+def linear(t: Time) -> Time:
+    """A(t)."""
+    return 1 - t
 
 
 class DefogProcess:
@@ -28,12 +33,12 @@ class DefogProcess:
 
     def __init__(self, node_marginal: Tensor, edge_marginal: Tensor, eta: float, omega: float) -> None:
         self.eta, self.omega = eta, omega
-        self.node, self.edge = Noise(lambda t: 1 - t, node_marginal), Noise(lambda t: 1 - t, edge_marginal)
+        self.node, self.edge = Noise(linear, node_marginal), Noise(linear, edge_marginal)
 
     def times(self, steps: int) -> Sequence[float]:
         return [(i / steps) ** 2 for i in range(steps + 1)]
 
-    def reverse(self, noise: Noise, posterior: Tensor, z_t: Tensor, s: float, t: float) -> Tensor:
+    def reverse(self, noise: Noise, posterior: Tensor, z_t: Tensor, s: Time, t: Time) -> Tensor:
         """Euler step: [z_s = z_t] + dt R(z_t, z_s), with the rates averaged over the posterior of z_1.
 
         The sum over z_1 has three kinds of terms: z_1 = z_t gives no R* rate, z_1 = z' gives 1 - p0(z') +

@@ -9,7 +9,6 @@ from torch.nn import functional
 
 from grade.errors import InputError
 from grade.estimators.backbone import GraphTransformer
-from grade.estimators.compiling import compiled
 from grade.estimators.data import Candidates, TrainingData
 from grade.estimators.encoding import Graphs
 from grade.estimators.likelihood import Process, mean_over_rounds, path_log_likelihood
@@ -19,6 +18,21 @@ from grade.settings import EstimatorSettings
 
 SMOOTHING = 1e-3  # share of the uniform distribution in the marginals, so that no type has a prior of zero
 KERNELS = ("bridge", "paper")
+
+
+class Denoise(nn.Module):
+    """The network's posteriors of the clean graph: node types [n, K, a] and edge types [n, K, K, b]."""
+
+    def __init__(self, network: nn.Module, bfloat16: bool) -> None:
+        super().__init__()
+        self.network, self.autocast = network, bfloat16
+
+    def forward(self, graphs: Graphs, t: Tensor) -> tuple[Tensor, Tensor]:
+        """Noisy graphs, all of the same time t, a scalar."""
+        times = t.float().expand(len(graphs))
+        with torch.autocast(graphs.nodes.device.type, torch.bfloat16, enabled=self.autocast):
+            node_logits, edge_logits, _ = self.network(graphs.nodes, graphs.edges, graphs.sizes, times)
+        return node_logits.softmax(-1), edge_logits.softmax(-1)
 
 
 class Diffusion(NetworkEstimator):
@@ -117,15 +131,8 @@ class Diffusion(NetworkEstimator):
         self, network: nn.Module, candidates: Candidates, settings: EstimatorSettings
     ) -> Tensor:
         upper = self.space.upper(settings.orders)
-        forward = compiled(network) if settings.compile and self.device.type == "cuda" else network
+        denoise = Denoise(network, settings.bfloat16)
         self.evaluations += len(candidates) * settings.rounds * settings.path_steps
-
-        def denoise(graphs: Graphs, t: float) -> tuple[Tensor, Tensor]:
-            times = torch.full((len(graphs),), t, device=graphs.nodes.device)
-            with torch.autocast(graphs.nodes.device.type, torch.bfloat16, enabled=settings.bfloat16):
-                node_logits, edge_logits, _ = forward(graphs.nodes, graphs.edges, graphs.sizes, times)
-            return node_logits.softmax(-1), edge_logits.softmax(-1)
-
         return mean_over_rounds(
             lambda graphs, uniforms: path_log_likelihood(
                 denoise,
@@ -136,6 +143,7 @@ class Diffusion(NetworkEstimator):
                 kernel=settings.kernel,
                 uniforms=uniforms,
                 crowding=settings.crowding,
+                compile=settings.compile and self.device.type == "cuda",
             ),
             candidates,
             settings,

@@ -16,13 +16,13 @@ from torch import Tensor
 from grade.estimators.base import estimators
 from grade.estimators.diffusion import Diffusion
 from grade.estimators.likelihood import Process
-from grade.estimators.noise import Noise
+from grade.estimators.noise import Noise, Time
 
 OFFSET = 0.008
 STEPS = 500  # T
 
 
-def cosine(t: float | Tensor) -> float | Tensor:
+def cosine(t: Time) -> Time:
     """A(t) of the cosine schedule, from 1 at t = 0 to 0 at t = 1.
 
     >>> cosine(0.0), round(cosine(1.0), 9)
@@ -42,7 +42,7 @@ class DigressProcess:
     def times(self, steps: int) -> Sequence[float]:
         return [i / steps for i in range(steps + 1)]
 
-    def reverse(self, noise: Noise, posterior: Tensor, z_t: Tensor, s: float, t: float) -> Tensor:
+    def reverse(self, noise: Noise, posterior: Tensor, z_t: Tensor, s: Time, t: Time) -> Tensor:
         """Appendix D's Bayes expansion."""
         return noise.bridge(posterior, z_t, s, t)
 

@@ -10,6 +10,7 @@ set as if there were a fixed number of states.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -17,7 +18,19 @@ from torch import Tensor
 from grade.estimators.base import estimators
 from grade.estimators.diffusion import Diffusion
 from grade.estimators.likelihood import Process
-from grade.estimators.noise import Noise, uniform_prior
+from grade.estimators.noise import Noise, Time, uniform_prior
+
+
+@dataclass(frozen=True)
+class Decay:
+    """A(t) = exp(-rate (gamma^t - 1))."""
+
+    rate: float
+    gamma: float
+
+    def __call__(self, t: Time) -> Time:
+        exponent = self.rate * (self.gamma**t - 1)
+        return torch.exp(-exponent) if isinstance(exponent, Tensor) else math.exp(-exponent)
 
 
 class DiscoProcess:
@@ -31,13 +44,7 @@ class DiscoProcess:
         self.node, self.edge = self.noise(node_prior), self.noise(edge_prior)
 
     def noise(self, prior: Tensor) -> Noise:
-        speed = self.speed(len(prior))
-
-        def keep(t: float | Tensor) -> float | Tensor:
-            exponent = speed * self.alpha * (self.gamma**t - 1)
-            return torch.exp(-exponent) if isinstance(exponent, Tensor) else math.exp(-exponent)
-
-        return Noise(keep, prior)
+        return Noise(Decay(self.speed(len(prior)) * self.alpha, self.gamma), prior)
 
     def speed(self, states: int) -> float:
         return self.states or float(states)
@@ -45,7 +52,7 @@ class DiscoProcess:
     def times(self, steps: int) -> Sequence[float]:
         return [i / steps for i in range(steps + 1)]
 
-    def reverse(self, noise: Noise, posterior: Tensor, z_t: Tensor, s: float, t: float) -> Tensor:
+    def reverse(self, noise: Noise, posterior: Tensor, z_t: Tensor, s: Time, t: Time) -> Tensor:
         """Theorem 2: at most one jump in a Poisson process with the reverse rates (equation 9) of time t.
 
         The printed rate's diagonal is the forward exit rate; here it is minus the sum of the other entries,
@@ -53,7 +60,7 @@ class DiscoProcess:
         """
         # The forward rate from any other state into z_t is speed * beta / S = speed * beta * pi(z_t).
         speed = self.speed(noise.states) * self.alpha * self.gamma**t * math.log(self.gamma)
-        ratio = noise.reversed_marginal(posterior, z_t, float(noise.keep(t)), t)
+        ratio = noise.reversed_marginal(posterior, z_t, noise.keep(t), t)
         stays = noise.one_hot(z_t)
         rates = speed * noise.prior[z_t][..., None] * ratio * (1 - stays)  # [..., S]
         leaving = (t - s) * rates.sum(-1, keepdim=True)

@@ -28,13 +28,13 @@ import torch
 from torch import Tensor
 
 from grade.estimators import counters, orbit
-from grade.estimators.compiling import filled_rows
+from grade.estimators.compiling import compiled
 from grade.estimators.data import Candidates
 from grade.estimators.encoding import Graphs
-from grade.estimators.noise import Noise
+from grade.estimators.noise import Noise, Time
 from grade.settings import EstimatorSettings
 
-Denoiser = Callable[[Graphs, float], tuple[Tensor, Tensor]]
+Denoiser = Callable[[Graphs, Tensor], tuple[Tensor, Tensor]]
 """(noisy graphs, time) -> posteriors of the clean node types [n, K, a] and edge types [n, K, K, b]."""
 
 Uniforms = Callable[[int, int], Tensor]
@@ -52,7 +52,7 @@ class Process(Protocol):
     def times(self, steps: int) -> Sequence[float]:
         """0 = t_0 < t_1 < ... < t_steps = 1."""
 
-    def reverse(self, noise: Noise, posterior: Tensor, z_t: Tensor, s: float, t: float) -> Tensor:
+    def reverse(self, noise: Noise, posterior: Tensor, z_t: Tensor, s: Time, t: Time) -> Tensor:
         """[..., S] the paper's reverse transition from t to s, for components in the states ``z_t``."""
 
 
@@ -66,51 +66,74 @@ def path_log_likelihood(
     kernel: str,
     uniforms: Uniforms,
     crowding: float = 1.0,
+    compile: bool = False,
 ) -> Tensor:
     """[n] float64: algorithm 2 for one path per graph.
 
     ``upper`` says that edges lead forward only, so that the slots below the diagonal carry no noise. The
     process's times are raised to the power ``crowding``: above 1, more of the steps lie near the data.
     """
-    node_mask, slots = graphs.node_mask, graphs.slot_mask(upper)
-    places = graphs.capacity
-    total = torch.zeros(len(graphs), dtype=torch.float64, device=graphs.nodes.device)
-    nodes, edges = graphs.nodes, graphs.edges
+    masks = graphs.node_mask, graphs.slot_mask(upper)
+    places, device = graphs.capacity, graphs.nodes.device
+    total = torch.zeros(len(graphs), dtype=torch.float64, device=device)
     first = uniforms(FIRST_JUMP, places + places**2)
-    first_nodes, first_edges = first[:, :places], first[:, places:].view_as(edges)
-    times = [time**crowding for time in process.times(steps)]
-    for step, (s, t) in enumerate(pairwise(times)):
-        u = uniforms(step, places + places**2)
-        new_nodes = advance(process.node, nodes, s, t, first_nodes, u[:, :places]) * node_mask
-        new_edges = advance(process.edge, edges, s, t, first_edges, u[:, places:].view_as(edges)) * slots
-        posteriors = denoise(Graphs(new_nodes, new_edges, graphs.sizes), t)
-        for noise, posterior, old, new, mask in (
-            (process.node, posteriors[0], nodes, new_nodes, node_mask),
-            (process.edge, posteriors[1], edges, new_edges, slots),
-        ):
-            back = (noise.bridge if kernel == "bridge" else process_reverse(process, noise))(
-                posterior, new, s, t
-            )
-            total += (noise.log_ratio(back, old, new, s, t).double() * mask).flatten(1).sum(1)
-        nodes, edges = new_nodes, new_edges
-    total += (process.node.prior[nodes].log().double() * node_mask).sum(1)
-    total += (process.edge.prior[edges].log().double() * slots).flatten(1).sum(1)
+    times = torch.tensor(process.times(steps), dtype=torch.float64, device=device) ** crowding
+    take_step = compiled(path_step) if compile else path_step
+    for step, (s, t) in enumerate(pairwise(times.unbind())):
+        later = uniforms(step, places + places**2)
+        graphs, gain = take_step(denoise, process, kernel, graphs, masks, first, later, s, t)
+        total += gain
+    total += (process.node.prior[graphs.nodes].log().double() * masks[0]).sum(1)
+    total += (process.edge.prior[graphs.edges].log().double() * masks[1]).flatten(1).sum(1)
     return total
 
 
-def process_reverse(process: Process, noise: Noise) -> Callable[[Tensor, Tensor, float, float], Tensor]:
-    """The process's own reverse transition with the same arguments as `Noise.bridge`."""
-    return lambda posterior, z_t, s, t: process.reverse(noise, posterior, z_t, s, t)
+def path_step(
+    denoise: Denoiser,
+    process: Process,
+    kernel: str,
+    graphs: Graphs,
+    masks: tuple[Tensor, Tensor],
+    first: Tensor,
+    later: Tensor,
+    s: Tensor,
+    t: Tensor,
+) -> tuple[Graphs, Tensor]:
+    """The graphs after one step of noise, and [n] what the step adds to their log-likelihoods.
+
+    ``masks`` [n, K] and [n, K, K] tell nodes and slots, ``first`` and ``later`` [n, K + K^2] are numbers for
+    each of them: when it is first lost, and what happens in this step.
+    """
+    places = graphs.capacity
+    both = ((u[:, :places], u[:, places:].view_as(graphs.edges)) for u in (first, later))
+    (first_nodes, first_edges), (later_nodes, later_edges) = both
+    noisy = Graphs(
+        advance(process.node, graphs.nodes, s, t, first_nodes, later_nodes) * masks[0],
+        advance(process.edge, graphs.edges, s, t, first_edges, later_edges) * masks[1],
+        graphs.sizes,
+    )
+    posteriors = denoise(noisy, t)
+    gain = torch.zeros(len(graphs), dtype=torch.float64, device=first.device)
+    for noise, posterior, old, new, mask in (
+        (process.node, posteriors[0], graphs.nodes, noisy.nodes, masks[0]),
+        (process.edge, posteriors[1], graphs.edges, noisy.edges, masks[1]),
+    ):
+        if kernel == "bridge":
+            back = noise.bridge(posterior, new, s, t)
+        else:
+            back = process.reverse(noise, posterior, new, s, t)
+        gain = gain + (noise.log_ratio(back, old, new, s, t).double() * mask).flatten(1).sum(1)
+    return noisy, gain
 
 
-def advance(noise: Noise, z: Tensor, s: float, t: float, first: Tensor, uniforms: Tensor) -> Tensor:
+def advance(noise: Noise, z: Tensor, s: Time, t: Time, first: Tensor, uniforms: Tensor) -> Tensor:
     """One forward step of all components.
 
     A(t) is the probability of no jump until t, so a component jumps for the first time in the step in which
     A falls to its number in ``first`` or below. Later jumps, and where a jump leads, are up to the step's own
     ``uniforms``.
     """
-    kept_s, kept_t = float(noise.keep(s)), float(noise.keep(t))
+    kept_s, kept_t = noise.keep(s), noise.keep(t)
     kept = kept_t / kept_s
     stay, leave = torch.zeros_like(uniforms), kept + (1 - kept) * uniforms  # as `Noise.jump` reads them
     untouched = torch.where(first < kept_t, stay, leave)
@@ -130,21 +153,18 @@ def mean_over_rounds(
     """
     device, rounds = candidates.keys.device, settings.rounds
     per_chunk = max(1, limit // rounds)
-    # A compiled network wants batches of few shapes: they are filled up with the last row, whatever the rounds.
-    shape = filled_rows(len(candidates) * rounds, limit) if settings.compile else 0
     result = []
     for begin in range(0, len(candidates), per_chunk):
         end = min(begin + per_chunk, len(candidates))
         chunk = candidates.take(torch.arange(begin, end, device=device))
-        rows = len(chunk) * rounds
-        place = torch.arange(max(rows, shape), device=device).clamp(max=rows - 1)
+        place = torch.arange(len(chunk) * rounds, device=device)
         row = place // rounds
         uniforms = round_noise(chunk.keys, row, place % rounds, settings)
         order, log_q = orbit.draw_orders(chunk.before[row], uniforms(ORDER, chunk.graphs.capacity))
         values = estimate(chunk.graphs.take(row).reorder(order), uniforms)
         if settings.orbit:
             values = values - log_q
-        result.append(values[:rows].view(len(chunk), rounds).mean(1))
+        result.append(values.view(len(chunk), rounds).mean(1))
     return torch.cat(result)
 
 
