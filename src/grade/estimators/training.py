@@ -43,6 +43,7 @@ Report = Callable[[dict[str, Any]], None]
 
 CHECKPOINT_SECONDS = 60.0
 LOG_EVERY = 100
+COMPILED_STEPS = 3_000  # shorter trainings take less time than their compilation
 AGREE_EVERY = 10  # so many steps between a torchrun's common looks at the clock
 FIRST_VALIDATION, VALIDATION_GROWTH = 40, 1.15
 PATIENCE = 1.8  # give up when the best state lies this factor of steps back
@@ -173,9 +174,9 @@ class Run:
 
     def stepper(self, loss: Loss) -> Callable[[], None]:
         """A function that takes one step: eager, or the replay of a CUDA graph after a few eager ones."""
-        # Batch, noise, network and loss are compiled as one.
-        fast = try_compile(loss) if self.settings.compile and self.device.type == "cuda" else loss
-        self.losses = [fast, loss]
+        # Batch, noise, network and loss are compiled as one, where that is quicker than to train without.
+        worthwhile = self.settings.compile and self.device.type == "cuda" and self.steps >= COMPILED_STEPS
+        self.losses = [try_compile(loss) if worthwhile else loss, loss]
         batch = max(1, self.settings.batch // self.world.size)
         members = len(self.network) if isinstance(self.network, Stack) else 1
 
