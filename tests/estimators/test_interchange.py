@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from grade.errors import InputError
 from grade.estimators import fit, load_estimator, preset, preset_for
 from grade.estimators.network import NetworkEstimator
 from grade.estimators.presets import types_to_learn
@@ -160,3 +161,27 @@ def test_the_size_of_a_network_follows_what_there_is_to_learn(monkeypatch: pytes
     preset_for([part], "autoregressive", interchange=False)
     preset_for([part], "disco", "paper")
     assert seen == [3, told_apart, told_apart]
+
+
+def test_parts_are_learned_along_with_the_sample_as_often_as_they_occur() -> None:
+    part, census = drawn()
+    model = fitted(replace(SETTINGS, learn_parts=True))
+    shown = model.training_data([part], [part.weighted_counts]).draw(2000)
+    small = shown.sizes == 3
+    assert abs(int(small.sum()) - 1000) <= 1
+    graphs = chains(list(product([0], *[OPERATIONS] * 4, [7])) * 2, loop_types={0: 2})
+    parts = take_census(graphs, 3)
+    types = shown.nodes[small][:, :3] // 3  # three states for each type
+    for kind in (0, 7):
+        expected = parts.counts[(parts.patterns.node_types == kind).any(1)].sum() / parts.counts.sum()
+        assert float((types == kind).any(1).float().mean()) == pytest.approx(float(expected), abs=0.005)
+    assert set(types.unique().tolist()) == {0, 1, 7}  # merged, like those of the sample
+
+    without = fitted()
+    assert (without.training_data([part], [part.weighted_counts]).draw(500).sizes == 4).all()
+    assert not np.allclose(
+        model.probabilities(model.networks, census.patterns),
+        without.probabilities(without.networks, census.patterns),
+    )
+    with pytest.raises(InputError, match="cannot score 3 nodes"):
+        model.log_probability(parts.patterns)

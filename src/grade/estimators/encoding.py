@@ -149,7 +149,6 @@ class GraphSpace:
 
         A pattern with a self-loop or a cycle, where the training sample had none, is not in the space.
         """
-        self.check(patterns)
         n, size = patterns.node_types.shape
         # Small numbers travel, and become large ones where they are used.
         matrix = torch.from_numpy(patterns.edges).to(device).long()

@@ -266,15 +266,31 @@ class NetworkEstimator(ABC):
     ) -> TrainingData:
         """The types with a positive weight; each size gets the same share of the batches."""
         rows = [np.flatnonzero(w > 0) for w in weights]
-        tables = [
-            self.weighing.interchange.merged(s.patterns.take(r)) for s, r in zip(samples, rows, strict=True)
+        learned = [
+            (self.weighing.interchange.merged(s.patterns.take(r)), w[r])
+            for s, w, r in zip(samples, weights, rows, strict=True)
         ]
-        parts = [w[r] / w[r].sum() / len(samples) for w, r in zip(weights, rows, strict=True) if len(r)]
-        cumulative = np.cumsum(np.concatenate(parts))
+        learned = [(table, own) for table, own in learned + self.parts_to_learn() if len(table)]
+        cumulative = np.cumsum(np.concatenate([own / own.sum() for _, own in learned]))
         return TrainingData(
-            Candidates.join([self.candidates(table) for table in tables if len(table)]),
+            Candidates.join([self.candidates(table) for table, _ in learned]),
             torch.from_numpy(cumulative / cumulative[-1]).to(self.device),
         )
+
+    def parts_to_learn(self) -> list[tuple[PatternTable, NDArray[np.float64]]]:
+        """The largest parts and how often they occur, unless a sample is of their size.
+
+        They are smaller than what the model is for, but made in the same way, and all of them are known.
+        """
+        parts, space = self.weighing.merged_parts, self.space
+        if parts is None or not self.settings.learn_parts:
+            return []
+        if parts.size in space.sizes or parts.size > space.capacity:
+            return []
+        table, weights = parts.counts.tables[parts.size], parts.counts.weights[parts.size]
+        known = (table.node_types.max(1) < space.node_types) & (table.edges.max((1, 2)) < space.edge_types)
+        rows = np.flatnonzero(known & space.encode(table)[1])
+        return [(table.take(rows), weights[rows])]
 
     def candidates(self, patterns: PatternTable, graphs: Graphs | None = None) -> Candidates:
         """The patterns ready to be scored; ``graphs`` are the same patterns, if they are encoded already."""
@@ -292,6 +308,7 @@ class NetworkEstimator(ABC):
     @one_thread()
     def log_probability(self, patterns: PatternTable) -> NDArray[np.float64]:
         """[n] log-probability of each class: the model's, and what else is known (`grade.estimators.weighing`)."""
+        self.space.check(patterns)
         self.evaluations = 0
         return self.weighing.score(patterns, partial(self.probabilities, self.networks), self.settings)
 

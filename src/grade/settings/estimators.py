@@ -44,7 +44,7 @@ class EstimatorSettings:
     )
     bfloat16: bool = setting("Compute in bfloat16 where it is safe (GPU).", False)
     capture: bool = setting("Capture the training step as a CUDA graph (GPU).", True)
-    compile: bool = setting("Compile the network (GPU; takes a minute).", False)
+    compile: bool = setting("Compile scoring and long trainings (GPU; takes a minute).", False)
 
     orders: str = setting("Order family: linear, level, canonical or all.", "linear")
     order_draws: int = setting(
@@ -52,6 +52,9 @@ class EstimatorSettings:
     )
     orbit: bool = setting("Correct the probability of a matrix to that of its class.", True)
     parts: bool = setting("Weigh the model with the counts of small parts, where the sample has them.", True)
+    learn_parts: bool = setting(
+        "Learn the largest parts as well, as often as they occur, where the sample has their counts.", False
+    )
     interchange: bool = setting(
         "Learn types that can be exchanged without changing the counts of parts as one.", True
     )
