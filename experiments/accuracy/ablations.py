@@ -27,6 +27,7 @@ SHOWN = (
     "fast",
     "one-network",
     "no-interchange",
+    "learn-parts",
 )  # variants that have a grid of their own, besides those of orders
 NOISES = {"own": "own", "shared": "shared", "stratified": "own, stratified", "both": "shared, stratified"}
 Place = tuple[str, int]  # set and size
@@ -220,6 +221,12 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
             key = Key(*place, "rand-esu", "autoregressive", variant, "default")
             yield AUTOREGRESSIVE["default"], column, key
 
+    def learned(place: Place) -> Cells:
+        for scoring, words in (("sample-only", "parts not weighed"), ("default", "parts weighed")):
+            for variant, column in (("default", "the sample"), ("learn-parts", "the sample and its parts")):
+                key = Key(*place, "rand-esu", "autoregressive", variant, scoring)
+                yield f"autoregressive, {words}", column, key
+
     def presets(place: Place) -> Cells:
         for variant in ("fast", "default"):
             key = Key(*place, "rand-esu", "autoregressive", variant, "default")
@@ -253,6 +260,16 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
             settings,
             summaries,
             exchanged,
+        ),
+        grid(
+            "learned",
+            "Parts that are learned",
+            "Networks that learn the sample's patterns only, and networks that learn the largest parts as well, as often"
+            " as these occur (`learn_parts`).",
+            "training",
+            settings,
+            summaries,
+            learned,
         ),
         grid(
             "counts",
