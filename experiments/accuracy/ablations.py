@@ -264,8 +264,8 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
         grid(
             "learned",
             "Parts that are learned",
-            "Networks that learn the sample's patterns only, and networks that learn the largest parts as well, as often"
-            " as these occur (`learn_parts`).",
+            "Networks that learn the sample's patterns only, and networks that learn the largest parts as well,"
+            " as often as these occur (`learn_parts`).",
             "training",
             settings,
             summaries,

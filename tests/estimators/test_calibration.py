@@ -12,6 +12,9 @@ from scipy.stats import nbinom
 
 from grade.estimators import calibration, fit, load_estimator, preset
 from grade.estimators.calibration import calibrate
+from grade.estimators.data import normalised
+from grade.estimators.network import NetworkEstimator
+from grade.estimators.shrinkage import shrink
 from grade.evaluation.ranking import spearman
 from grade.sampling import sample
 from grade.sampling.census import take_census
@@ -182,6 +185,15 @@ def test_parts_improve_the_ranking_and_are_stored_with_the_model(tmp_path: Path)
     with_parts = spearman(scores, census.counts)
     model.save(tmp_path / "model")
     np.testing.assert_allclose(load_estimator(tmp_path / "model").log_probability(census.patterns), scores)
+
+    assert isinstance(model, NetworkEstimator)
+    held_out, (_, weighed) = model.weighing.calibrations[4].shape, model.weighing.shrinkages[4]
+    refitted = shrink(
+        model.weighing.calibrated(model.probabilities(model.networks, drawn.patterns), drawn.patterns),
+        normalised(drawn),
+    )
+    assert weighed.shape**2 == pytest.approx(refitted.shape * held_out)
+    assert weighed.shape != pytest.approx(refitted.shape, rel=0.01)
 
     model.settings = replace(model.settings, parts=False)
     plain = model.log_probability(census.patterns)

@@ -110,7 +110,7 @@ def test_damaged_models_are_refused(model: Estimator, tmp_path: Path) -> None:
         load_estimator(folder)
     model.save(folder)
     description = (folder / MODEL_FILE).read_text()
-    (folder / MODEL_FILE).write_text(description.replace('"format": 2', '"format": 9'))
+    (folder / MODEL_FILE).write_text(description.replace('"format": 3', '"format": 9'))
     with pytest.raises(InputError, match="format 9"):
         load_estimator(folder)
     (folder / MODEL_FILE).write_text(description[:100])

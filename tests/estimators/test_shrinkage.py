@@ -27,6 +27,15 @@ def test_the_shape_of_a_known_distribution_is_found(shape: float) -> None:
     assert shrink(scores[seen], counts[seen]).shape == pytest.approx(shape, rel=0.1)
 
 
+@pytest.mark.parametrize("held_out", [0.2, 3.0])
+def test_classes_that_were_held_out_have_an_equal_say(held_out: float) -> None:
+    _, scores, counts = world(2.0, 300, 2_000, 0)
+    seen = counts > 0
+    alone, both = (shrink(scores[seen], counts[seen], shape) for shape in (None, held_out))
+    assert both.log_scale == alone.log_scale
+    assert both.shape**2 == pytest.approx(alone.shape * held_out)
+
+
 def test_a_model_that_knows_all_is_worth_more_than_any_count() -> None:
     scores = np.log(np.random.default_rng(0).dirichlet(np.ones(500)))
     counts = np.random.default_rng(1).multinomial(20_000, np.exp(scores)).astype(np.float64)

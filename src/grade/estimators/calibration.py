@@ -28,10 +28,11 @@ SHAPES = (-5.0, 6.0)  # least and largest logarithm of the shape
 
 @dataclass(frozen=True)
 class Calibration:
-    """The weights of log p_model, joined and rarest in the score, and the constant."""
+    """The weights of log p_model, joined and rarest in the score, the constant, and the shape r."""
 
     constant: float
     weights: tuple[float, ...]
+    shape: float
 
     def score(
         self, log_probability: NDArray[np.float64], evidence: NDArray[np.float64]
@@ -102,4 +103,5 @@ def calibrate(
     bounds = [(None, None), *[(0.0, None)] * scaled.shape[1], SHAPES]
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 2000}).x
     weights = found[1:-1] / spread
-    return Calibration(float(found[0] - weights @ centre), tuple(float(w) for w in weights))
+    constant, shape = float(found[0] - weights @ centre), float(np.exp(found[-1]))
+    return Calibration(constant, tuple(float(w) for w in weights), shape)

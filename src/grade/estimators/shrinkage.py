@@ -8,7 +8,9 @@ factor's mean is
 
 A class that was seen often is thus known by its count, one that was seen once or never by the model, and r says how
 many occurrences the model is worth. It is the value of the highest likelihood of the classes that were seen: of their
-counts, none of which is zero.
+counts, none of which is zero. The model was trained on these, so that they tell how well it repeats what it was shown;
+classes that were held out from it (`grade.estimators.calibration`) tell how well it knows others. It has to rank both,
+and where both are known, the geometric mean of the two values is taken.
 
 Scores tell how much more often one class is expected than another, but not how often: that is known of all classes
 together that were seen. In a sample of N occurrences, of which n_1 are of classes that were seen once, the classes that
@@ -40,8 +42,12 @@ class Shrinkage:
         return result
 
 
-def shrink(scores: NDArray[np.float64], counts: NDArray[np.float64]) -> Shrinkage:
-    """Fit to the classes that were seen: their scores [n] and counts [n], all positive."""
+def shrink(
+    scores: NDArray[np.float64], counts: NDArray[np.float64], held_out: float | None = None
+) -> Shrinkage:
+    """Fit to the classes that were seen: their scores [n] and counts [n], all positive; ``held_out`` is the shape that
+    classes showed of which the model did not know.
+    """
     once = float(counts[counts <= 1].sum())
     seen = max(float(counts.sum()) - once, 1.0)
     log_scale = np.log(seen) - np.logaddexp.reduce(scores)
@@ -59,5 +65,5 @@ def shrink(scores: NDArray[np.float64], counts: NDArray[np.float64]) -> Shrinkag
         )
         return float(PULL * log_shape**2 - likelihood.sum())
 
-    best = minimize_scalar(loss, bounds=SHAPES, method="bounded").x
-    return Shrinkage(float(log_scale), float(np.exp(best)))
+    shape = float(np.exp(minimize_scalar(loss, bounds=SHAPES, method="bounded").x))
+    return Shrinkage(float(log_scale), shape if held_out is None else float(np.sqrt(shape * held_out)))

@@ -93,10 +93,11 @@ class Weighing:
     def shrink(self, model: Model) -> None:
         """Find how many occurrences the model is worth, by the classes that were seen."""
         for size, table in self.merged_counts.tables.items():
-            values = model(table)
-            alone, weighed = (
-                shrink(scores, self.merged_counts.weights[size])
-                for scores in (values, self.calibrated(values, table))
+            values, counts = model(table), self.merged_counts.weights[size]
+            calibration = self.calibrations.get(size)
+            alone = shrink(values, counts)
+            weighed = shrink(
+                self.calibrated(values, table), counts, calibration.shape if calibration is not None else None
             )
             self.shrinkages[size] = alone, weighed
 
@@ -158,7 +159,7 @@ class Weighing:
         parts = Counts.from_arrays(arrays, "parts")
         result = cls(Counts.from_arrays(arrays), PartCounts(parts) if parts.tables else None, settings)
         for k, value in values["calibration"].items():
-            result.calibrations[int(k)] = Calibration(value["constant"], tuple(value["weights"]))
+            result.calibrations[int(k)] = Calibration(**{**value, "weights": tuple(value["weights"])})
         for k, (alone, weighed) in values["shrinkage"].items():
             result.shrinkages[int(k)] = Shrinkage(**alone), Shrinkage(**weighed)
         return result
