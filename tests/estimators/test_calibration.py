@@ -153,6 +153,16 @@ def test_the_gradient_is_that_of_the_loss(monkeypatch: pytest.MonkeyPatch) -> No
     assert np.abs(loss(best)[1]).max() < 1e-2  # no weight is at its bound here
 
 
+def test_a_shape_is_known_where_classes_were_seen_more_than_once() -> None:
+    many = seen_classes([1.0, 0.0, 0.0], -8.0, 3_000, 30_000.0, 2.0)
+    assert calibrate(*many).shape == pytest.approx(2.0, rel=0.25)
+    repeated = np.flatnonzero(many[2] > 1)
+    once = np.flatnonzero(many[2] == 1)
+    for number, known in ((9, False), (10, True)):
+        rows = np.concatenate([once, repeated[:number]])
+        assert (calibrate(*(column[rows] for column in many)).shape is not None) == known
+
+
 def test_the_loss_is_the_negative_binomial_without_its_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     """Differences of the loss, less those of the pull, against scipy's distribution."""
     given = seen_classes([0.5, 0.2, 0.8], -8.0, 300, 3_000.0, 1.0)
@@ -188,6 +198,7 @@ def test_parts_improve_the_ranking_and_are_stored_with_the_model(tmp_path: Path)
 
     assert isinstance(model, NetworkEstimator)
     held_out, (_, weighed) = model.weighing.calibrations[4].shape, model.weighing.shrinkages[4]
+    assert held_out is not None
     refitted = shrink(
         model.weighing.calibrated(model.probabilities(model.networks, drawn.patterns), drawn.patterns),
         normalised(drawn),

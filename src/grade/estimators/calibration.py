@@ -23,16 +23,17 @@ from scipy.special import digamma, gammaln
 PULL = 20.0  # strength of the pull towards the model alone, which holds where few classes were seen twice
 ALIKE = 1e-6  # standard deviation below which a feature is the same for all classes
 STEEPEST = 25.0  # log-rates beyond this overflow
+FEWEST_REPEATED = 10  # classes seen more than once, below which the shape is not known
 SHAPES = (-5.0, 6.0)  # least and largest logarithm of the shape
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The weights of log p_model, joined and rarest in the score, the constant, and the shape r."""
+    """The weights of log p_model, joined and rarest in the score, the constant, and the shape r if it is known."""
 
     constant: float
     weights: tuple[float, ...]
-    shape: float
+    shape: float | None
 
     def score(
         self, log_probability: NDArray[np.float64], evidence: NDArray[np.float64]
@@ -103,5 +104,6 @@ def calibrate(
     bounds = [(None, None), *[(0.0, None)] * scaled.shape[1], SHAPES]
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 2000}).x
     weights = found[1:-1] / spread
-    constant, shape = float(found[0] - weights @ centre), float(np.exp(found[-1]))
-    return Calibration(constant, tuple(float(w) for w in weights), shape)
+    # Where hardly any class was seen twice, the shape is but what it is pulled to.
+    shape = float(np.exp(found[-1])) if (counts > 1).sum() >= FEWEST_REPEATED else None
+    return Calibration(float(found[0] - weights @ centre), tuple(float(w) for w in weights), shape)
