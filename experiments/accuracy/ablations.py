@@ -222,7 +222,11 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
             yield AUTOREGRESSIVE["default"], column, key
 
     def learned(place: Place) -> Cells:
-        for scoring, words in (("sample-only", "parts not weighed"), ("default", "parts weighed")):
+        ways = (
+            ("sample-only", "parts not weighed"),
+            ("default-no-counts", "parts weighed, the sample's counts not"),
+        )
+        for scoring, words in ways:
             for variant, column in (("default", "the sample"), ("learn-parts", "the sample and its parts")):
                 key = Key(*place, "rand-esu", "autoregressive", variant, scoring)
                 yield f"autoregressive, {words}", column, key
