@@ -183,7 +183,7 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
                 yield f"autoregressive, {words}", column, key
 
     def counted(place: Place) -> Cells:
-        ways = {"default-no-counts": "model alone", "default": "with the sample's counts"}
+        ways = {"default-no-counts": "without", "default": "with the sample's counts"}
         keys = {name: Key(*place, "rand-esu", "autoregressive", "default", name) for name in ways}
         if all(key in summaries for key in keys.values()):
             yield from (("autoregressive", column, keys[name]) for name, column in ways.items())
@@ -278,7 +278,7 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
         grid(
             "counts",
             "Counts of the sample",
-            "The model alone, and corrected by how often the sample shows each pattern.",
+            "Model and parts, without and with a correction by how often the sample shows each pattern.",
             "evidence",
             settings,
             summaries,

@@ -217,7 +217,8 @@ def reproduction(settings: Settings, summaries: Summaries, paper: Paper) -> list
     text = (
         "Spearman's rho, Rand-ESU samples. One training with the paper's hyperparameters for each seed, scored in four"
         " ways: its kernel, rounds and steps; the same, corrected from a matrix to its class; the exact bridge with"
-        " shared and stratified noise, 400 evaluations, with and without that correction"
+        " shared and stratified noise, 400 evaluations (DisCo-E: more of them near the data), with and without that"
+        " correction"
         " (GraphVAE: 20 latent draws throughout)."
     )
     return ["## The paper's estimators, and orbit correction", "", text, "", *table(head, rows)]
