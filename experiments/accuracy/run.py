@@ -15,6 +15,7 @@ networks as small as these leave most of it idle. `--cpu-jobs` run the smallest 
 """
 
 import argparse
+import math
 import multiprocessing
 import os
 import platform
@@ -72,6 +73,13 @@ class Task:
     scorings: list[list[str]]
     seconds: float  # expected, on a GPU that does nothing else
     cpu: bool  # as well on a processor core
+    rank: int  # of its group
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """Tasks of one kind share what a process compiles."""
+        first = self.cells[0]
+        return first.set, first.k, first.estimator, first.variant, len(self.cells)
 
     @property
     def name(self) -> str:
@@ -99,12 +107,12 @@ def tasks_of(
         )
         while kind in tasks and len(tasks[kind].cells) >= together:
             kind = (kind, "and more")
-        known = tasks.get(kind, Task([], [], 0.0, True))
+        known = tasks.get(kind, Task([], [], 0.0, True, ranks[cell]))
         fits_cpu = known.cpu and suits_cpu(cell, sampled[0], settings)
         tasks[kind] = Task(
-            [*known.cells, cell], [*known.scorings, scorings], known.seconds + seconds, fits_cpu
+            [*known.cells, cell], [*known.scorings, scorings], known.seconds + seconds, fits_cpu, known.rank
         )
-    return sorted(tasks.values(), key=lambda task: (ranks[task.cells[0]], -task.seconds))
+    return sorted(tasks.values(), key=lambda task: (task.rank, -task.seconds))
 
 
 # The processes.
@@ -184,26 +192,35 @@ class Queue:
 
     waiting: list[Task]
     for_cpu: bool  # there are jobs for the processor's cores
-    expected: dict[bool, float] = field(default_factory=lambda: {True: 0.0, False: 0.0})  # by gpu or not
-    taken: dict[bool, float] = field(default_factory=lambda: {True: 0.0, False: 0.0})
+    slowness: dict[bool, float] = field(default_factory=dict)  # by gpu or not: seconds for one expected
 
     def note(self, task: Task, gpu: bool, seconds: float) -> None:
         if task.cells[0].estimator not in PLAIN:  # what trains nothing says nothing about training
-            self.expected[gpu] += task.seconds
-            self.taken[gpu] += seconds
+            # The least: those that compiled something first took longer than others will.
+            self.slowness[gpu] = min(self.slowness.get(gpu, math.inf), seconds / task.seconds)
 
     def estimate(self, task: Task, gpu: bool) -> float:
         """Seconds that the task will take, by the tasks that ended; 0 as long as there are none."""
-        return task.seconds * self.taken[gpu] / self.expected[gpu] if self.expected[gpu] else 0.0
+        return task.seconds * self.slowness.get(gpu, 0.0)
 
-    def take(self, gpu: bool, left: float) -> Task | None:
-        """The first that ends in time: for a core one that suits it, for the GPU rather one that suits no core."""
+    def take(self, gpu: bool, left: float, last: Task | None, others: list[Task]) -> Task | None:
+        """One that ends in time, of the first group that has any: for a core one that suits it, for the GPU rather one
+        that suits no core. Rather one of the kind of the process's last task, whose compiled code serves again; else
+        one of a kind that no other process works on.
+        """
         fitting = [task for task in self.waiting if self.estimate(task, gpu) < left]
         mine = [task for task in fitting if (not task.cpu if gpu and self.for_cpu else gpu or task.cpu)]
-        for task in mine or (fitting if gpu else []):
-            self.waiting.remove(task)
-            return task
-        return None
+        mine = mine or (fitting if gpu else [])
+        if not mine:
+            return None
+        taken = {task.kind for task in others}
+
+        def preference(task: Task) -> int:
+            return 0 if last is not None and task.kind == last.kind else 1 + (task.kind in taken)
+
+        chosen = min((task for task in mine if task.rank == mine[0].rank), key=preference)
+        self.waiting.remove(chosen)
+        return chosen
 
 
 def run(
@@ -247,7 +264,8 @@ def run(
                 continue
             if task is not None:
                 queue.note(task, job.gpu, job.seconds)
-            following = queue.take(job.gpu, stop - now) if now < seconds else None
+            others = [other.task for other in jobs.running.values() if other is not job and other.task]
+            following = queue.take(job.gpu, stop - now, task, others) if now < seconds else None
             if following is None:
                 jobs.dismiss(pipe)
             else:

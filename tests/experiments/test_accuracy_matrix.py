@@ -115,19 +115,28 @@ def test_long_cells_start_first_and_small_ones_go_to_the_cores(module: Any) -> N
     assert cost.suits_cpu(small, 300, settings)
     assert not cost.suits_cpu(small, 3_000, settings)
 
-    def task(name: str, seconds: float, cpu: bool) -> Any:
-        return run.Task([cells.Cell(name, 4, "nrs", "disco", "paper", 0)], [[]], seconds, cpu)
+    def task(name: str, seconds: float, cpu: bool, seed: int = 0, rank: int = 0) -> Any:
+        return run.Task([cells.Cell(name, 4, "nrs", "disco", "paper", seed)], [[]], seconds, cpu, rank)
 
     tasks = [task("a", 9, False), task("b", 5, True), task("c", 2, False), task("d", 1, True)]
     queue = run.Queue(list(tasks), for_cpu=True)
-    assert queue.take(False, 100.0) == tasks[1]
-    assert queue.take(True, 100.0) == tasks[0]
+    assert queue.take(False, 100.0, None, []) == tasks[1]
+    assert queue.take(True, 100.0, None, []) == tasks[0]
     plain = cells.Cell("a", 4, "nrs", "frequency", "default", 0)
-    queue.note(run.Task([plain], [[]], 0.1, True), True, 100.0)
+    queue.note(run.Task([plain], [[]], 0.1, True, 0), True, 100.0)
     queue.note(tasks[0], True, 90.0)  # ten times as long as expected
-    assert queue.take(True, 15.0) == tasks[3], "the other takes 20 seconds and would not end in time"
-    assert queue.take(True, 25.0) == tasks[2]
-    assert queue.take(False, 100.0) is None
+    queue.note(tasks[0], True, 180.0)  # something was compiled there
+    assert queue.take(True, 15.0, None, []) == tasks[3], "the other takes 20 seconds and would not end in time"
+    assert queue.take(True, 25.0, None, []) == tasks[2]
+    assert queue.take(False, 100.0, None, []) is None
+
+    again, other, later = task("a", 3, False, 1), task("b", 5, False), task("c", 1, False, rank=1)
+    more = task("c", 1, False, 1)
+    queue = run.Queue([other, more, again, later], for_cpu=False)
+    assert queue.take(True, 100.0, tasks[0], []) == again, "what is compiled for it serves again"
+    assert queue.take(True, 100.0, tasks[0], [tasks[1]]) == more, "another process compiles for the first"
+    assert queue.take(True, 100.0, tasks[2], [tasks[1]]) == other, "an earlier group goes before the same kind"
+    assert queue.take(True, 100.0, None, []) == later
 
 
 def test_scores_after_some_of_the_rounds(module: Any) -> None:
