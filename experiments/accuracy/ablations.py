@@ -116,7 +116,7 @@ def with_weights(one: Grid, summaries: Summaries) -> Grid:
     for place, method in one.rows:
         summary = summaries.get(Key(*place, "rand-esu", "autoregressive", "default", "default"))
         results = [] if summary is None else summary.results
-        # Where too few classes could be held out, the model's score is as it is.
+        # Earlier versions left the model's score as it is where too few classes could be held out.
         alone = {"weights": [1.0, 0.0, 0.0]}
         fits = [r["calibration"].get(str(place[1]), alone)["weights"] for r in results]
         if fits:
@@ -249,8 +249,8 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
             "parts",
             "Counts of parts",
             "Ranking by the exact counts of small parts without any model ('joined' and 'rarest', which depend on no"
-            " sample), by the autoregressive model of the sample alone, and by both with weights fitted to held-out"
-            " types.",
+            " sample), by the autoregressive model of the sample alone, and by both with weights fitted to"
+            " occurrences that were hidden.",
             "evidence",
             settings,
             summaries,

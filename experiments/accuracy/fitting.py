@@ -113,7 +113,6 @@ def measure(
         "steps": model.fitted.get("steps"),
         "parameters": model.fitted.get("parameters"),
         "calibration": model.fitted.get("calibration"),
-        "shrinkage": model.fitted.get("shrinkage"),
         "settings": asdict(trained),
         "torch": torch.__version__,
         "scorings": results,

@@ -51,25 +51,30 @@ def test_metrics_hold_phase_step_loss_and_time_left(tmp_path: Path) -> None:
     lines, reported = fit_in(tmp_path / "work")
     assert lines == reported
     steps = [(line["phase"], line["step"], line["steps"]) for line in lines]
-    assert steps == [("member-0", 100, 150), ("member-0", 150, 150)]
+    phases = ("rehearsal-0", "member-0")
+    assert steps == [(phase, step, 150) for phase in phases for step in (100, 150)]
     for line in lines:
         assert 0 < line["loss"] < 50
         assert line["eta"] == pytest.approx(line["seconds"] / line["step"] * (150 - line["step"]))
         assert (line["eta"] == 0) == (line["step"] == 150)
     assert lines[1]["loss"] < lines[0]["loss"]
+    assert lines[3]["loss"] < lines[2]["loss"]
 
 
 def test_tensorboard_gets_the_loss_by_phase_and_step(
     tmp_path: Path, board: dict[str, list[tuple[str, float, int]]]
 ) -> None:
     lines, _ = fit_in(tmp_path / "work")
-    folder = str(tmp_path / "work" / "tensorboard" / "member-0")
-    assert board == {folder: [("loss", line["loss"], line["step"]) for line in lines]}
+    folder = tmp_path / "work" / "tensorboard"
+    for phase in ("rehearsal-0", "member-0"):
+        own = [("loss", line["loss"], line["step"]) for line in lines if line["phase"] == phase]
+        assert board.pop(str(folder / phase)) == own
+    assert not board
 
 
 def test_training_works_without_tensorboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, BOARD, None)  # as if it were not installed
     assert MetricsFile(tmp_path / "metrics.jsonl", "member-0").board is None
     lines, _ = fit_in(tmp_path / "work")
-    assert len(lines) == 2
+    assert len(lines) == 4
     assert not (tmp_path / "work" / "tensorboard").exists()

@@ -110,7 +110,7 @@ def test_damaged_models_are_refused(model: Estimator, tmp_path: Path) -> None:
         load_estimator(folder)
     model.save(folder)
     description = (folder / MODEL_FILE).read_text()
-    (folder / MODEL_FILE).write_text(description.replace('"format": 3', '"format": 9'))
+    (folder / MODEL_FILE).write_text(description.replace('"format": 4', '"format": 9'))
     with pytest.raises(InputError, match="format 9"):
         load_estimator(folder)
     (folder / MODEL_FILE).write_text(description[:100])
@@ -183,14 +183,14 @@ def test_counts_of_the_sample_correct_the_model() -> None:
     model.settings = replace(QUICK, shrink=False)
     plain = model.log_probability(table)
     seen = np.isin(table.keys, sample.patterns.keys)
-    ((shrinkage, weighed),) = model.weighing.shrinkages.values()
-    assert shrinkage == weighed, "the sample has no counts of parts"
+    ((alone, weighed),) = model.weighing.calibrations.values()
+    assert alone == weighed, "the sample has no counts of parts"
     own = np.zeros(len(table))
     order = np.argsort(table.keys)
     own[order[np.searchsorted(table.keys[order], sample.patterns.keys)]] = sample.counts
-    np.testing.assert_allclose(corrected, shrinkage.score(plain, own))
-    assert (corrected[~seen] < plain[~seen]).all()
-    assert (corrected - plain)[own == own.max()].min() > 0
+    np.testing.assert_allclose(corrected, alone.score(plain, np.zeros((len(table), 2)), own))
+    assert (corrected[~seen] < plain[~seen] + alone.constant).all()
+    assert (corrected - plain)[own == own.max()].min() > alone.constant
     without = fit(sample, replace(QUICK, shrink=False))
     np.testing.assert_array_equal(without.log_probability(table), plain)
 

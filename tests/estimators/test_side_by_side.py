@@ -16,7 +16,15 @@ from grade.settings import EstimatorSettings
 from tests.estimators.spaces import census_201, uniform_sample
 
 TABLE, COUNTS = census_201(4)
-SMALL = {"layers": 1, "width": 32, "rounds": 4, "path_steps": 6, "device": "cpu", "epochs": 0.0}
+SMALL = {
+    "layers": 1,
+    "width": 32,
+    "rounds": 4,
+    "path_steps": 6,
+    "device": "cpu",
+    "epochs": 0.0,
+    "shrink": False,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -83,6 +91,7 @@ def test_what_cannot_be_trained_at_once_is_trained_in_turn() -> None:
         ({}, [20, 0]),
         ({"members": 2}, [20, 20]),
         ({"schedule": "cosine"}, [20, 30]),
+        ({"shrink": True}, [20, 20]),
         ({"width": 16}, [20, 20]),
     ],
 )
@@ -98,9 +107,9 @@ def test_which_models_can_be_trained_at_once(changes: dict[str, object], steps: 
             result.append(model)
         return result
 
-    assert trainable_at_once(models(same), [20, 30])
+    assert trainable_at_once(models(same), [first, second], [20, 30])
     both = models(replace(same, **changes))
-    if set(changes) <= {"members", "schedule"}:
+    if set(changes) <= {"members", "schedule", "shrink"}:
         for model in both:
             model.settings = replace(model.settings, **changes)
-    assert not trainable_at_once(both, steps)
+    assert not trainable_at_once(both, [first, second], steps)

@@ -128,9 +128,9 @@ def test_counts_of_parts_are_told_apart_from_the_sample_alone(quick: Path, modul
     for result in results:
         fitted = result.get("calibration")
         if result["estimator"] == "autoregressive":
-            # Order families are compared without counts of parts; of merged types too few are left to hold some out.
-            weighed = result["variant"] == "no-interchange"
-            assert set(fitted) == ({"4"} if weighed else set())
+            # Order families are compared by the model alone.
+            sizes = {"one-network": {"3", "4"}}.get(result["variant"], {"4"})
+            assert set(fitted) == (set() if result["variant"].startswith("orders-") else sizes)
             assert result["settings"]["interchange"] == (result["variant"] in ("default", "one-network"))
         else:
             assert not fitted
@@ -379,7 +379,8 @@ def test_tables_of_the_ablations(quick: Path, tmp_path: Path) -> None:
     ]
     assert exchanged[1] > exchanged[0], "on NAS-Bench-201 all operations are interchangeable"
     words = [f"{v:.3f}" for v in alone] + [f"{np.mean(v):.3f} ± {np.std(v, ddof=1):.3f}" for v in learned]
-    words += ["2", "1.00, 0.00, 0.00"]  # too few merged patterns to weigh parts and model
+    weights = np.mean([r["calibration"]["4"]["weights"] for r in fits], axis=0)
+    words += ["2", ", ".join(f"{weight:.2f}" for weight in weights)]
     assert f"| NAS-Bench-201 | 4 | parts and autoregressive | {' | '.join(words)} |" in page
     text = experiments.read_text()
     for name in ABLATIONS:

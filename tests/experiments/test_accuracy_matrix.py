@@ -126,7 +126,9 @@ def test_long_cells_start_first_and_small_ones_go_to_the_cores(module: Any) -> N
     queue.note(run.Task([plain], [[]], 0.1, True, 0), True, 100.0)
     queue.note(tasks[0], True, 90.0)  # ten times as long as expected
     queue.note(tasks[0], True, 180.0)  # something was compiled there
-    assert queue.take(True, 15.0, None, []) == tasks[3], "the other takes 20 seconds and would not end in time"
+    assert queue.take(True, 15.0, None, []) == tasks[3], (
+        "the other takes 20 seconds and would not end in time"
+    )
     assert queue.take(True, 25.0, None, []) == tasks[2]
     assert queue.take(False, 100.0, None, []) is None
 
@@ -135,7 +137,9 @@ def test_long_cells_start_first_and_small_ones_go_to_the_cores(module: Any) -> N
     queue = run.Queue([other, more, again, later], for_cpu=False)
     assert queue.take(True, 100.0, tasks[0], []) == again, "what is compiled for it serves again"
     assert queue.take(True, 100.0, tasks[0], [tasks[1]]) == more, "another process compiles for the first"
-    assert queue.take(True, 100.0, tasks[2], [tasks[1]]) == other, "an earlier group goes before the same kind"
+    assert queue.take(True, 100.0, tasks[2], [tasks[1]]) == other, (
+        "an earlier group goes before the same kind"
+    )
     assert queue.take(True, 100.0, None, []) == later
 
 

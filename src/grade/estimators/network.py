@@ -7,7 +7,8 @@ How many steps to train is where most accuracy is won or lost, and the likelihoo
 does not tell (it still improves while the ranking of rare types gets worse). So whole *types* are held out,
 a share of them with all their occurrences, and the number of steps is the one at which the class likelihood
 of those unseen types is best. The final networks are trained on all types for that many steps, from several
-seeds, and their probabilities are averaged.
+seeds, and their probabilities are averaged. What else is known is weighed by another rehearsal, in which
+*occurrences* are hidden.
 
 A network knows only one of the node types that are interchangeable: all patterns that it is shown or asked for have
 these merged. How scores come from its probabilities is in `grade.estimators.weighing`.
@@ -111,10 +112,8 @@ class NetworkEstimator(ABC):
         if not steps:
             trials = self.trials(samples, weights, phases)
             steps, _ = best_common_step(trials)
-            if settings.parts:
-                held_out = [self.held_out(fold, samples) for fold in range(len(trials))]
-                models = [partial(self.probabilities, [trial.network]) for trial in trials]
-                self.weighing.calibrate(samples, held_out, models)
+        if self.weighing.wanted(samples, settings):
+            self.rehearse(samples, trials, steps, phases)
         seeds = [settings.seed + i for i in range(settings.members)]
         members = self.train_all("member", [everything] * len(seeds), steps, None, seeds, phases)
         self.finish([member.network for member in members], steps, trials, started)
@@ -132,8 +131,6 @@ class NetworkEstimator(ABC):
     def finish(self, networks: list[nn.Module], steps: int, trials: list[Trained], started: float) -> None:
         """All that comes after it."""
         self.networks = networks
-        if self.settings.shrink and self.settings.orbit:
-            self.weighing.shrink(partial(self.probabilities, networks))
         names = self.space.node_vocabulary
         self.fitted = {
             "steps": steps,
@@ -174,6 +171,39 @@ class NetworkEstimator(ABC):
             losses.append(held_out_loss([table.take(index) for table, index in rows]))
         seeds = [settings.seed + 1000 + fold for fold in range(settings.folds)]
         return self.train_all("trial", data, settings.maximum_steps, losses, seeds, phases)
+
+    def rehearse(
+        self, samples: list[SubgraphSample], trials: list[Trained], steps: int, phases: Phases
+    ) -> None:
+        """Find what the model, the counts of parts and those of the sample are worth: for each fold, train without a
+        share of the occurrences, for as long as the final networks.
+        """
+        folds = range(self.settings.folds)
+        hidden = [self.hidden(fold, samples) for fold in folds]
+        data = [
+            self.training_data(
+                samples, [normalised(s) * (1 - h / s.counts) for s, h in zip(samples, own, strict=True)]
+            )
+            for own in hidden
+        ]
+        seeds = [self.settings.seed + 2000 + fold for fold in folds]
+        trained = self.train_all("rehearsal", data, steps, None, seeds, phases)
+        models, of_trials = (
+            [partial(self.probabilities, [one.network]) for one in some] for some in (trained, trials)
+        )
+        held_out = [self.held_out(fold, samples) for fold in range(len(trials))]
+        self.weighing.calibrate(samples, hidden, models, held_out, of_trials)
+
+    def hidden(self, fold: int, samples: list[SubgraphSample]) -> list[NDArray[np.int64]]:
+        """How many occurrences of each type of each sample the rehearsal of this fold is not shown."""
+        generator = np.random.default_rng([self.settings.seed, 2])
+        share, hidden = self.settings.held_out, []
+        for sample in samples:
+            types = np.repeat(np.arange(len(sample.patterns)), sample.counts.astype(np.int64))
+            place = (generator.permutation(len(types)) + 0.5) / len(types)
+            own = types[(place >= fold * share) & (place < (fold + 1) * share)]
+            hidden.append(np.bincount(own, minlength=len(sample.patterns)))
+        return hidden
 
     def held_out(self, fold: int, samples: list[SubgraphSample]) -> list[NDArray[np.bool_]]:
         """Which types of each sample the trial of this fold is not shown."""

@@ -36,7 +36,7 @@ def fit_side_by_side(
         model.begin([sample], chosen) for model, sample, chosen in zip(models, samples, settings, strict=True)
     ]
     steps = [fixed_steps(chosen, len(sample)) for sample, chosen in zip(samples, settings, strict=True)]
-    if not trainable_at_once(models, steps):
+    if not trainable_at_once(models, samples, steps):
         for model, sample, chosen in zip(models, samples, settings, strict=True):
             model.fit(sample, chosen)
         return models
@@ -47,15 +47,22 @@ def fit_side_by_side(
     return models
 
 
-def trainable_at_once(models: Sequence[NetworkEstimator], steps: Sequence[int]) -> bool:
-    """Whether the networks are of one shape and learn in the same way, for a known number of steps."""
+def trainable_at_once(
+    models: Sequence[NetworkEstimator], samples: Sequence[SubgraphSample], steps: Sequence[int]
+) -> bool:
+    """Whether the networks are of one shape and learn in the same way, for a known number of steps, and are all that
+    the models have to learn.
+    """
     alike = {
         (type(model), model.space, model.weighing.interchange, replace(model.settings, seed=0))
         for model in models
     }
     chosen = models[0].settings
     known = all(steps) and (chosen.schedule == "constant" or len(set(steps)) == 1)
-    return len(models) > 1 and len(alike) == 1 and known and chosen.members == 1 and models[0].together
+    plain = chosen.members == 1 and not any(
+        model.weighing.wanted([sample], chosen) for model, sample in zip(models, samples, strict=True)
+    )
+    return len(models) > 1 and len(alike) == 1 and known and plain and models[0].together
 
 
 def train_at_once(

@@ -1,8 +1,8 @@
 """Weighing: from a model's probabilities to scores, with all else that is known of the patterns.
 
 model's probability of a class of merged types           networks (`grade.estimators.network`)
-weighed with the counts of its parts                     `grade.estimators.calibration`
-corrected by how often the sample shows it               `grade.estimators.shrinkage`
+weighed with the counts of its parts, and corrected by
+how often the sample shows it                            `grade.estimators.calibration`
 divided among the classes that merge into it             `grade.graphs.interchange`
 and shifted by what their own parts are ahead of others  `grade.graphs.parts`
 
@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grade.estimators.calibration import Calibration, calibrate
+from grade.estimators.calibration import Calibration, Rehearsal, calibrate
 from grade.estimators.data import normalised
-from grade.estimators.shrinkage import Shrinkage, shrink
 from grade.graphs import PatternTable, SubgraphSample
 from grade.graphs.counts import Counts
 from grade.graphs.interchange import ExpectedCounts, Interchange
 from grade.graphs.parts import PartCounts
 from grade.settings import EstimatorSettings
 
-FEWEST_TYPES = 10  # with fewer types, holding some out says nothing
+FEWEST_TYPES = 10  # with fewer types, hiding some says nothing
+CALIBRATIONS = ("calibration_alone", "calibration")  # names in a stored model
 
 Values = NDArray[np.float64]
 Model = Callable[[PatternTable], Values]
@@ -47,9 +47,8 @@ class Weighing:
         if parts is not None:
             self.merged_parts = PartCounts(self.interchange.merged_counts(parts.counts))
             self.expected_parts = PartCounts(ExpectedCounts(parts.counts, self.interchange))
-        # By number of nodes; shrinkages are of the model alone, and weighed.
-        self.calibrations: dict[int, Calibration] = {}
-        self.shrinkages: dict[int, tuple[Shrinkage, Shrinkage]] = {}
+        # By number of nodes: of the model alone, and weighed with its parts.
+        self.calibrations: dict[int, tuple[Calibration, Calibration]] = {}
 
     @classmethod
     def of(cls, samples: Sequence[SubgraphSample], settings: EstimatorSettings) -> "Weighing":
@@ -59,47 +58,61 @@ class Weighing:
 
     # Fitting.
 
+    def wanted(self, samples: Sequence[SubgraphSample], settings: EstimatorSettings) -> bool:
+        """Whether there is something to weigh, and samples that can tell how."""
+        return self.weighs(settings) and any(len(s.patterns) >= FEWEST_TYPES for s in samples)
+
+    def weighs(self, settings: EstimatorSettings) -> bool:
+        """Whether there is something to weigh the model with. Without the orbit correction, scores are of single
+        matrices, and counts are of classes.
+        """
+        return settings.orbit and (settings.shrink or (settings.parts and self.parts is not None))
+
     def calibrate(
         self,
         samples: Sequence[SubgraphSample],
-        held_out: Sequence[Sequence[NDArray[np.bool_]]],
+        hidden: Sequence[Sequence[NDArray[np.int64]]],
         models: Sequence[Model],
+        held_out: Sequence[Sequence[NDArray[np.bool_]]],
+        trials: Sequence[Model],
     ) -> None:
-        """Weigh models against the counts of parts, by the classes that they were not shown.
+        """Weigh models against the counts of parts and of the sample, by occurrences that they were not shown.
 
-        ``held_out`` tells, for each model and each sample, which types the model was not shown. Other types that merge
-        into the same class may have been shown; these say nothing here.
+        ``hidden`` tells, for each model and each sample, how many occurrences of each type the model was not shown;
+        ``held_out`` which types a trial was not shown at all. These say nothing where types are merged, for a trial was
+        shown others of the same class.
         """
-        if self.merged_parts is None:
-            return
         for i, sample in enumerate(samples):
-            merged = self.interchange.merged(sample.patterns)
-            hidden = [
-                np.flatnonzero(held[i] & ~np.isin(merged.keys, merged.keys[~held[i]])) for held in held_out
-            ]
-            rows = np.concatenate(hidden)
-            if len(rows) < FEWEST_TYPES:
+            if len(sample.patterns) < FEWEST_TYPES or not all(own[i].any() for own in hidden):
                 continue
-            values = [model(merged.take(own)) for model, own in zip(models, hidden, strict=True)]
-            counts = sample.counts[rows].astype(np.float64)
-            share = np.exp(self.interchange.log_share(sample.patterns, merged)[rows])
-            self.calibrations[sample.size] = calibrate(
-                np.concatenate(values),
-                self.merged_parts.evidence(merged.take(rows)),
-                counts,
-                share * len(sample) * counts / normalised(sample)[rows],
-            )
+            table, rows = self.interchange.distinct(sample.patterns)
+            each, size = normalised(sample) / sample.counts, float(len(sample))
+            evidence = self.evidence(table)
+            rehearsals = []
+            for model, own in zip(models, hidden, strict=True):
+                seen, unseen = np.zeros(len(table)), np.zeros(len(table))
+                np.add.at(seen, rows, each * (sample.counts - own[i]))
+                np.add.at(unseen, rows, each * own[i])
+                rehearsals.append(
+                    Rehearsal(model(table), evidence, seen, unseen, float(seen.sum()), float(unseen.sum()))
+                )
+            alone = calibrate(rehearsals, size, weigh=False)
+            if self.merged_parts is None:
+                self.calibrations[sample.size] = alone, alone
+                continue
+            for trial, whole in zip(trials, held_out, strict=True) if not self.interchange else ():
+                types = sample.patterns.take(np.flatnonzero(whole[i]))
+                counts = normalised(sample)[whole[i]]
+                rehearsals.append(
+                    Rehearsal(trial(types), self.evidence(types), np.zeros(len(types)), counts, 0.0, size)
+                )
+            self.calibrations[sample.size] = alone, calibrate(rehearsals, size)
 
-    def shrink(self, model: Model) -> None:
-        """Find how many occurrences the model is worth, by the classes that were seen."""
-        for size, table in self.merged_counts.tables.items():
-            values, counts = model(table), self.merged_counts.weights[size]
-            calibration = self.calibrations.get(size)
-            alone = shrink(values, counts)
-            weighed = shrink(
-                self.calibrated(values, table), counts, calibration.shape if calibration is not None else None
-            )
-            self.shrinkages[size] = alone, weighed
+    def evidence(self, merged: PatternTable) -> Values:
+        """[n, 2] what the parts say of classes of merged types; nothing, if they were not counted."""
+        if self.merged_parts is None:
+            return np.zeros((len(merged), 2))
+        return self.merged_parts.evidence(merged)
 
     # Scoring.
 
@@ -107,28 +120,19 @@ class Weighing:
         """[n] what all together say of the patterns."""
         merged, rows = self.interchange.distinct(patterns) if self.interchange else (patterns, None)
         result = model(merged)
-        if settings.parts:
-            result = self.calibrated(result, merged)
-        # Without the orbit correction, scores are of single matrices, and counts are of classes.
-        if settings.shrink and settings.orbit and patterns.size in self.shrinkages:
-            shrinkage = self.shrinkages[patterns.size][settings.parts]
-            canonical = PatternTable.canonical(
-                merged.node_types, merged.edges
-            )  # in whatever order nodes were given
-            result = shrinkage.score(result, self.merged_counts.of(canonical)[0])
+        if self.weighs(settings) and patterns.size in self.calibrations:
+            calibration, counts = self.calibrations[patterns.size][settings.parts], None
+            if settings.shrink:
+                # In whatever order the nodes were given.
+                canonical = PatternTable.canonical(merged.node_types, merged.edges)
+                counts = self.merged_counts.of(canonical)[0]
+            result = calibration.score(result, self.evidence(merged), counts)
         if rows is None:
             return result
         result = result[rows] - self.interchange.log_ways(patterns)
         if settings.orbit:
             result += np.log(merged.automorphisms[rows] / patterns.automorphisms)
         return result + self.ahead(patterns) if settings.parts else result
-
-    def calibrated(self, values: Values, merged: PatternTable) -> Values:
-        """[n] the model's values, weighed with the counts of parts."""
-        calibration = self.calibrations.get(merged.size)
-        if calibration is None or self.merged_parts is None:
-            return values
-        return calibration.score(values, self.merged_parts.evidence(merged))
 
     def ahead(self, patterns: PatternTable) -> Values:
         """[n] how much each pattern is ahead of others that merge with it. That is chance, of which the model knows
@@ -147,8 +151,8 @@ class Weighing:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "calibration": {str(k): asdict(value) for k, value in self.calibrations.items()},
-            "shrinkage": {str(k): [asdict(value) for value in pair] for k, pair in self.shrinkages.items()},
+            name: {str(k): asdict(pair[place]) for k, pair in self.calibrations.items()}
+            for place, name in enumerate(CALIBRATIONS)
         }
 
     @classmethod
@@ -158,8 +162,12 @@ class Weighing:
         """Read back what `to_arrays` and `to_json` gave, among other things."""
         parts = Counts.from_arrays(arrays, "parts")
         result = cls(Counts.from_arrays(arrays), PartCounts(parts) if parts.tables else None, settings)
-        for k, value in values["calibration"].items():
-            result.calibrations[int(k)] = Calibration(**{**value, "weights": tuple(value["weights"])})
-        for k, (alone, weighed) in values["shrinkage"].items():
-            result.shrinkages[int(k)] = Shrinkage(**alone), Shrinkage(**weighed)
+        alone, weighed = (
+            {
+                int(k): Calibration(**{**value, "weights": tuple(value["weights"])})
+                for k, value in values[name].items()
+            }
+            for name in CALIBRATIONS
+        )
+        result.calibrations = {k: (alone[k], weighed[k]) for k in alone}
         return result

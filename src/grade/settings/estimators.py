@@ -27,10 +27,11 @@ class EstimatorSettings:
     steps: int = setting("Training steps; 0: as many as the held-out types say.", 0)
     epochs: float = setting("Passes over the sample, in place of steps; 0: not used.", 0.0)
     maximum_steps: int = setting("The most steps when held-out types decide.", 4000)
-    held_out: float = setting("Share of the types held out to choose the number of steps.", 0.2)
-    folds: int = setting(
-        "How many such shares are held out in turn; the steps with the best mean are taken.", 1
+    held_out: float = setting(
+        "Share of the types held out to choose the number of steps, and of the occurrences to weigh what is known.",
+        0.2,
     )
+    folds: int = setting("How many such shares are held out in turn; the mean of all decides.", 1)
     learning_rate: float = setting("Learning rate after the warm-up.", 1e-3)
     warmup: int = setting("Steps of linear warm-up.", 50)
     schedule: str = setting("Learning rate after the warm-up: constant or cosine.", "constant")
