@@ -126,7 +126,8 @@ class Weighing:
                 # In whatever order the nodes were given.
                 canonical = PatternTable.canonical(merged.node_types, merged.edges)
                 counts = self.merged_counts.of(canonical)[0]
-            result = calibration.score(result, self.evidence(merged), counts)
+            evidence = self.evidence(merged) if settings.parts else np.zeros((len(merged), 2))
+            result = calibration.score(result, evidence, counts)
         if rows is None:
             return result
         result = result[rows] - self.interchange.log_ways(patterns)
