@@ -9,7 +9,7 @@ DOCS = ROOT / "docs"
 
 
 def test_the_walk_through_python_is_true() -> None:
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     failed, tried = doctest.testfile(str(DOCS / "python.md"), module_relative=False)
     assert failed == 0
     assert tried > 15

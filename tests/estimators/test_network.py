@@ -166,6 +166,15 @@ def test_held_out_types_choose_the_steps_and_a_killed_fit_goes_on(
         fit(sample, replace(settings, seed=7), folder=tmp_path / "work")
 
 
+@pytest.mark.parametrize(
+    ("held_out", "folds"), [(0.0, 1), (1.0, 1), (-0.1, 1), (0.2, 6), (0.2, 0), (float("nan"), 1)]
+)
+def test_shares_that_cannot_be_held_out_are_refused(held_out: float, folds: int) -> None:
+    table, counts = census_201(4)
+    with pytest.raises(InputError, match="set held_out above 0"):
+        fit(uniform_sample(table, counts, 50, 0), replace(QUICK, held_out=held_out, folds=folds))
+
+
 def test_the_best_step_is_the_best_on_average() -> None:
     trials = [
         Trained(nn.Identity(), 0, 0.0, [(10, 5.0), (20, 1.0), (30, 9.0)]),

@@ -10,8 +10,8 @@ from grade.sources import load
 from grade.verify import count_pattern
 from tests.export.patterns import HARD, chains, demo_patterns, zoo_patterns
 
-onnx = pytest.importorskip("onnx")
-onnxruntime = pytest.importorskip("onnxruntime")
+onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
 
 def run(model: Any) -> list[Any]:

@@ -70,7 +70,7 @@ def test_pictures_as_files(tmp_path: Path) -> None:
     pattern = GALLERY["residual"]
     save_picture(pattern, tmp_path / "a.svg")
     assert (tmp_path / "a.svg").read_text() == svg(pattern)
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     from matplotlib.image import imread
 
     save_picture(pattern, tmp_path / "a.png")

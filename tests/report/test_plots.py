@@ -7,7 +7,7 @@ import pytest
 from grade.errors import InputError
 from grade.report.plots import density_curves, discovery_curves, rank_scatter, runtime_stacks, save
 
-pytest.importorskip("matplotlib")
+pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 NAME = "$a_b<c>&"
 
 

@@ -7,7 +7,7 @@ How many steps to train is where most accuracy is won or lost, and the likelihoo
 does not tell (it still improves while the ranking of rare types gets worse). So whole *types* are held out,
 a share of them with all their occurrences, and the number of steps is the one at which the class likelihood
 of those unseen types is best. The final networks are trained on all types for that many steps, from several
-seeds, and their probabilities are averaged. What else is known is weighed by another rehearsal, in which
+seeds, and their probabilities are averaged. What else is known is weighed by rehearsals, in which
 *occurrences* are hidden.
 
 A network knows only one of the node types that are interchangeable: all patterns that it is shown or asked for have
@@ -28,6 +28,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from grade.errors import InputError
 from grade.estimators import orbit
 from grade.estimators.base import Samples, as_samples, read_model, write_model
 from grade.estimators.data import Candidates, TrainingData, normalised
@@ -120,6 +121,11 @@ class NetworkEstimator(ABC):
 
     def begin(self, samples: list[SubgraphSample], settings: EstimatorSettings) -> TrainingData:
         """All that comes before the training."""
+        if not 0 < settings.held_out < 1 or settings.folds < 1 or settings.folds * settings.held_out > 1:
+            raise InputError(
+                f"{settings.folds} folds cannot hold out a share of {settings.held_out:g} each; set held_out above 0"
+                " and below 1, and folds to at most 1 / held_out."
+            )
         self.settings = settings
         self.space = GraphSpace.of(samples)
         self.device = pick_device(settings.device)
@@ -200,8 +206,7 @@ class NetworkEstimator(ABC):
         share, hidden = self.settings.held_out, []
         for sample in samples:
             types = np.repeat(np.arange(len(sample.patterns)), sample.counts.astype(np.int64))
-            place = (generator.permutation(len(types)) + 0.5) / len(types)
-            own = types[(place >= fold * share) & (place < (fold + 1) * share)]
+            own = types[drawn(len(types), fold, share, generator)]
             hidden.append(np.bincount(own, minlength=len(sample.patterns)))
         return hidden
 
@@ -210,8 +215,7 @@ class NetworkEstimator(ABC):
         generator = np.random.default_rng([self.settings.seed, 1])
         share, held = self.settings.held_out, []
         for sample in samples:
-            place = (generator.permutation(len(sample.patterns)) + 0.5) / len(sample.patterns)
-            held.append((place >= fold * share) & (place < (fold + 1) * share))
+            held.append(drawn(len(sample.patterns), fold, share, generator))
         return held
 
     @property
@@ -396,6 +400,13 @@ class NetworkEstimator(ABC):
             )
             model.networks.append(network)
         return model
+
+
+def drawn(number: int, fold: int, share: float, generator: np.random.Generator) -> NDArray[np.bool_]:
+    """[number] which of so many things are drawn for this fold: a share of them, other ones for each fold."""
+    place = (generator.permutation(number) + 0.5) / number
+    result: NDArray[np.bool_] = (place >= fold * share) & (place < (fold + 1) * share)
+    return result
 
 
 def fixed_steps(settings: EstimatorSettings, occurrences: int) -> int:
