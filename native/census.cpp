@@ -11,6 +11,7 @@
 
 #include <algorithm>
 
+#include "tally.hpp"
 #include "trie.hpp"
 
 namespace grade {
@@ -19,32 +20,6 @@ namespace {
 constexpr int kFew = 8;                         // extension lists up to this length are not worth grouping
 constexpr size_t kTrial = size_t{1} << 18;       // new states after which the way of counting is reconsidered
 constexpr size_t kMaxStates = size_t{1} << 22;  // bounds the trie's memory; full tries are emptied into the table
-
-// Counts by pattern, fed from the leaves of tries.
-class Tally {
- public:
-  explicit Tally(int k) : result{PatternMap(k), {}, {}} {}
-
-  void add(const SmallGraph& graph, uint64_t count) {
-    const CanonicalForm form = canonicalize_(graph);
-    add_canonical(reordered(graph, form.order), form.automorphisms, count);
-  }
-  void add_canonical(const SmallGraph& canonical, uint64_t automorphisms, uint64_t count) {
-    const auto [id, fresh] = result.patterns.insert(canonical);
-    if (fresh) {
-      result.automorphisms.push_back(automorphisms);
-      result.counts.push_back(0);
-    }
-    if (__builtin_add_overflow(result.counts[id], count, &result.counts[id])) {
-      throw std::overflow_error("a pattern occurs more than 2^64 times");
-    }
-  }
-
-  PatternCounts result;
-
- private:
-  Canonicalizer canonicalize_;
-};
 
 template <class Conn>
 class CensusWorker {
@@ -394,14 +369,8 @@ PatternCounts census_with(const Graph& graph, int k, int threads, const KeepGoin
                   });
   parallel_chunks(threads, 1, threads, keep_going,
                   [&](int, size_t begin, size_t, const std::atomic<bool>&) { workers[begin].flush(); });
-  PatternCounts& total = workers[0].tally.result;
-  for (int i = 1; i < threads; ++i) {
-    const PatternCounts& part = workers[i].tally.result;
-    for (uint32_t id = 0; id < part.patterns.size(); ++id) {
-      workers[0].tally.add_canonical(part.patterns.at(id), part.automorphisms[id], part.counts[id]);
-    }
-  }
-  return std::move(total);
+  for (int i = 1; i < threads; ++i) workers[0].tally.add(workers[i].tally.result);
+  return std::move(workers[0].tally.result);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "classify.hpp"
 #include "enumerate.hpp"
 #include "graph.hpp"
+#include "neighbours.hpp"
 #include "orders.hpp"
 
 namespace nb = nanobind;
@@ -70,13 +71,15 @@ nb::tuple orders(Cube<uint8_t> edges) {
   return nb::make_tuple(linear_out, level_out);
 }
 
-nb::tuple take_census(const Graph& graph, int k, int threads, std::optional<nb::callable> progress) {
+// By pattern: what `count` finds (a census, or neighbours).
+template <auto count>
+nb::tuple counts_by_pattern(const Graph& graph, int k, int threads, std::optional<nb::callable> progress) {
   const KeepGoing keep_going = watch(std::move(progress));
   std::optional<PatternCounts> result;
   std::vector<uint32_t> ids;
   {
     nb::gil_scoped_release release;
-    result = census(graph, k, checked_threads(threads), keep_going);
+    result = count(graph, k, checked_threads(threads), keep_going);
     ids = result->patterns.sorted();
   }
   auto [types, edges, automorphisms] = pattern_arrays(result->patterns, result->automorphisms, ids, k);
@@ -133,7 +136,8 @@ NB_MODULE(_core, m) {
 
   m.def("canonical_forms", &canonical_forms, "node_types"_a, "edges"_a);
   m.def("count_orders", &orders, "edges"_a);
-  m.def("census", &take_census, "graph"_a, "k"_a, "threads"_a, "progress"_a.none());
+  m.def("census", &counts_by_pattern<census>, "graph"_a, "k"_a, "threads"_a, "progress"_a.none());
+  m.def("neighbours", &counts_by_pattern<neighbours>, "graph"_a, "k"_a, "threads"_a, "progress"_a.none());
   m.def("classify", &classify_occurrences, "graph"_a, "occurrences"_a);
   m.def(
       "count_instances",

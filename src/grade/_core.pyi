@@ -39,6 +39,13 @@ def census(
 ) -> tuple[NDArray[np.uint16], NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint64]]:
     """(types [m, k], edges [m, k, k], automorphisms [m], counts [m]) of all connected induced k-subgraphs."""
 
+def neighbours(
+    graph: Graph, k: int, threads: int, progress: Callable[[float], bool] | None
+) -> tuple[NDArray[np.uint16], NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint64]]:
+    """(types [m, k], edges [m, k, k], automorphisms [m], [m] neighbours of all occurrences together); patterns
+    without are left out.
+    """
+
 def count_instances(graph: Graph, k: int, threads: int, progress: Callable[[float], bool] | None) -> int:
     """Number of connected induced k-subgraphs."""
 

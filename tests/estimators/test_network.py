@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from grade.errors import InputError
 from grade.estimators import Estimator, fit, load_estimator, preset, training
 from grade.estimators.autoregressive import Autoregressive
-from grade.estimators.base import MODEL_FILE, TENSOR_FILE
+from grade.estimators.base import FORMAT, MODEL_FILE, TENSOR_FILE
 from grade.estimators.encoding import Graphs, GraphSpace
 from grade.estimators.network import NetworkEstimator, best_common_step
 from grade.estimators.training import Trained
@@ -110,7 +110,7 @@ def test_damaged_models_are_refused(model: Estimator, tmp_path: Path) -> None:
         load_estimator(folder)
     model.save(folder)
     description = (folder / MODEL_FILE).read_text()
-    (folder / MODEL_FILE).write_text(description.replace('"format": 4', '"format": 9'))
+    (folder / MODEL_FILE).write_text(description.replace(f'"format": {FORMAT}', '"format": 9'))
     with pytest.raises(InputError, match="format 9"):
         load_estimator(folder)
     (folder / MODEL_FILE).write_text(description[:100])

@@ -5,10 +5,10 @@ import pytest
 
 from grade.errors import InputError
 from grade.graphs import GraphSet, PatternTable
+from grade.graphs.smaller import are_connected, connected_parts
 from grade.sampling.census import take_census
 from grade.search import Constraints, Level, OccurrenceLists, beam_search
 from grade.search.beam import Bounds
-from grade.search.expand import are_connected, connected_parts
 from grade.search.reestimate import reestimate
 from grade.sources import load
 from tests.native.test_census import random_set

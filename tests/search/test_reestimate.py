@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from grade.graphs import GraphSet, PatternTable
+from grade.graphs.smaller import connected_parts
 from grade.sampling.census import Census, take_census
 from grade.search import Constraints, beam_search
 from grade.search.beam import Bounds
 from grade.search.deadline import Deadline, OutOfTime
-from grade.search.expand import connected_parts
 from grade.search.reestimate import distinct, draw_counts, family_of, mean_and_error
 from grade.sources import load
 from tests.search.test_beam import EVERYTHING, search

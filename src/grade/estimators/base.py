@@ -23,7 +23,7 @@ from grade.graphs import PatternTable, SubgraphSample
 from grade.registry import Registry
 from grade.settings import EstimatorSettings
 
-FORMAT = 4
+FORMAT = 5
 MODEL_FILE, TENSOR_FILE = "model.json", "model.safetensors"
 
 Samples = SubgraphSample | Sequence[SubgraphSample]

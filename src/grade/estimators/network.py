@@ -137,6 +137,7 @@ class NetworkEstimator(ABC):
     def finish(self, networks: list[nn.Module], steps: int, trials: list[Trained], started: float) -> None:
         """All that comes after it."""
         self.networks = networks
+        self.weighing.settle(partial(self.probabilities, networks), self.settings)
         names = self.space.node_vocabulary
         self.fitted = {
             "steps": steps,

@@ -139,6 +139,8 @@ def preset(
             }
         else:
             values |= {"orders": "level", "crowding": 2.0 if estimator == "disco" else 1.0}
+        if estimator in DIFFUSION:
+            values["agree"] = False  # takes all possible patterns, and each of them hundreds of evaluations
         if name == "fast":
             values |= {"rounds": 8, "path_steps": 10, "order_draws": 4}
     return replace(EstimatorSettings(estimator=estimator), **{**values, **changes})

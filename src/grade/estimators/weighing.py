@@ -3,6 +3,7 @@
 model's probability of a class of merged types           networks (`grade.estimators.network`)
 weighed with the counts of its parts, and corrected by
 how often the sample shows it                            `grade.estimators.calibration`
+made to agree with the neighbours of all parts           `grade.estimators.agreement`
 divided among the classes that merge into it             `grade.graphs.interchange`
 and shifted by what their own parts are ahead of others  `grade.graphs.parts`
 
@@ -16,12 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grade.estimators.agreement import Agreement, agree
 from grade.estimators.calibration import Calibration, Rehearsal, calibrate
 from grade.estimators.data import normalised
 from grade.graphs import PatternTable, SubgraphSample
 from grade.graphs.counts import Counts
 from grade.graphs.interchange import ExpectedCounts, Interchange
 from grade.graphs.parts import PartCounts
+from grade.graphs.possible import possible_patterns
 from grade.settings import EstimatorSettings
 
 FEWEST_TYPES = 10  # with fewer types, hiding some says nothing
@@ -45,10 +48,16 @@ class Weighing:
         self.merged_parts: PartCounts | None = None
         self.expected_parts: PartCounts | None = None  # as they would occur if types were given at random
         if parts is not None:
-            self.merged_parts = PartCounts(self.interchange.merged_counts(parts.counts))
+            beside = parts.neighbours
+            self.merged_parts = PartCounts(
+                self.interchange.merged_counts(parts.counts),
+                None if beside is None else self.interchange.merged_counts(beside),
+            )
             self.expected_parts = PartCounts(ExpectedCounts(parts.counts, self.interchange))
         # By number of nodes: of the model alone, and weighed with its parts.
         self.calibrations: dict[int, tuple[Calibration, Calibration]] = {}
+        # By number of nodes, and whether counts of the sample are used; None where agreement is out of reach.
+        self.agreements: dict[tuple[int, bool], Agreement | None] = {}
 
     @classmethod
     def of(cls, samples: Sequence[SubgraphSample], settings: EstimatorSettings) -> "Weighing":
@@ -108,6 +117,12 @@ class Weighing:
                 )
             self.calibrations[sample.size] = alone, calibrate(rehearsals, size)
 
+    def settle(self, model: Model, settings: EstimatorSettings) -> None:
+        """Find all that scoring needs the final model for."""
+        for size in self.calibrations:
+            if self.agrees(size, settings):
+                self.agreement(size, model, settings)
+
     def evidence(self, merged: PatternTable) -> Values:
         """[n, 2] what the parts say of classes of merged types; nothing, if they were not counted."""
         if self.merged_parts is None:
@@ -119,21 +134,59 @@ class Weighing:
     def score(self, patterns: PatternTable, model: Model, settings: EstimatorSettings) -> Values:
         """[n] what all together say of the patterns."""
         merged, rows = self.interchange.distinct(patterns) if self.interchange else (patterns, None)
-        result = model(merged)
-        if self.weighs(settings) and patterns.size in self.calibrations:
-            calibration, counts = self.calibrations[patterns.size][settings.parts], None
-            if settings.shrink:
-                # In whatever order the nodes were given.
-                canonical = PatternTable.canonical(merged.node_types, merged.edges)
-                counts = self.merged_counts.of(canonical)[0]
-            evidence = self.evidence(merged) if settings.parts else np.zeros((len(merged), 2))
-            result = calibration.score(result, evidence, counts)
+        result = self.weighed(merged, model, settings)
+        if self.agrees(patterns.size, settings):
+            agreement = self.agreement(patterns.size, model, settings)
+            result = result if agreement is None else result + agreement.shift(merged)
         if rows is None:
             return result
         result = result[rows] - self.interchange.log_ways(patterns)
         if settings.orbit:
             result += np.log(merged.automorphisms[rows] / patterns.automorphisms)
         return result + self.ahead(patterns) if settings.parts else result
+
+    def weighed(self, merged: PatternTable, model: Model, settings: EstimatorSettings) -> Values:
+        """[n] what the model, the parts and the sample's counts say of classes of merged types, each by itself."""
+        result = model(merged)
+        if not self.weighs(settings) or merged.size not in self.calibrations:
+            return result
+        counts = None
+        if settings.shrink:
+            # In whatever order the nodes were given.
+            canonical = PatternTable.canonical(merged.node_types, merged.edges)
+            counts = self.merged_counts.of(canonical)[0]
+        evidence = self.evidence(merged) if settings.parts else np.zeros((len(merged), 2))
+        return self.calibrations[merged.size][settings.parts].score(result, evidence, counts)
+
+    def agrees(self, size: int, settings: EstimatorSettings) -> bool:
+        """Whether scores of patterns of that size are shares, and the neighbours of their parts are known."""
+        beside = None if self.merged_parts is None else self.merged_parts.neighbours
+        return (
+            settings.agree
+            and settings.parts
+            and self.weighs(settings)
+            and size in self.calibrations
+            and beside is not None
+            and size - 1 in beside.tables
+        )
+
+    def agreement(self, size: int, model: Model, settings: EstimatorSettings) -> Agreement | None:
+        """What makes the shares of all possible patterns agree with the neighbours of their parts; found once."""
+        key = size, settings.shrink
+        if key not in self.agreements:
+            self.agreements[key] = self.find_agreement(size, model, settings)
+        return self.agreements[key]
+
+    def find_agreement(self, size: int, model: Model, settings: EstimatorSettings) -> Agreement | None:
+        parts = self.merged_parts
+        patterns = None if parts is None else possible_patterns(parts.counts, size)
+        if parts is None or parts.neighbours is None or patterns is None:
+            return None
+        table = parts.neighbours.tables[size - 1]
+        shares = self.weighed(patterns, model, settings)
+        return agree(
+            shares, patterns, table, parts.neighbours.weights[size - 1], self.calibrations[size][1].size
+        )
 
     def ahead(self, patterns: PatternTable) -> Values:
         """[n] how much each pattern is ahead of others that merge with it. That is chance, of which the model knows
@@ -147,8 +200,12 @@ class Weighing:
     # Storage.
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        parts = {} if self.parts is None else self.parts.counts.to_arrays("parts")
-        return self.counts.to_arrays() | parts
+        parts = {} if self.parts is None else self.parts.to_arrays()
+        found = {
+            f"agreement.{size}.{int(shrink)}": np.zeros(0) if agreement is None else agreement.logarithms
+            for (size, shrink), agreement in self.agreements.items()
+        }
+        return self.counts.to_arrays() | parts | found
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -161,8 +218,7 @@ class Weighing:
         cls, arrays: dict[str, NDArray[Any]], values: dict[str, Any], settings: EstimatorSettings
     ) -> "Weighing":
         """Read back what `to_arrays` and `to_json` gave, among other things."""
-        parts = Counts.from_arrays(arrays, "parts")
-        result = cls(Counts.from_arrays(arrays), PartCounts(parts) if parts.tables else None, settings)
+        result = cls(Counts.from_arrays(arrays), PartCounts.from_arrays(arrays), settings)
         alone, weighed = (
             {
                 int(k): Calibration(**{**value, "weights": tuple(value["weights"])})
@@ -171,4 +227,10 @@ class Weighing:
             for name in CALIBRATIONS
         )
         result.calibrations = {k: (alone[k], weighed[k]) for k in alone}
+        beside = None if result.merged_parts is None else result.merged_parts.neighbours
+        for name in arrays:
+            if beside is not None and name.startswith("agreement."):
+                size, shrink = map(int, name.split(".")[1:])
+                known = Agreement(beside.tables[size - 1], arrays[name]) if len(arrays[name]) else None
+                result.agreements[size, bool(shrink)] = known
         return result

@@ -15,12 +15,14 @@ joined    parts that overlap are independent given the overlap. For a chain a-b-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grade.graphs.counts import Counts
 from grade.graphs.patterns import PatternTable
+from grade.graphs.smaller import are_connected
 
 UNSEEN = 0.5  # stands for the count of a part that does not occur, so that logarithms stay finite
 ROWS = 20_000  # patterns at a time, to bound memory
@@ -42,11 +44,24 @@ class PartCounts:
     """How often every connected subgraph of 1 to ``size`` nodes occurs in a set: exact."""
 
     counts: Counts  # of the sizes 1, 2, ..., size
+    # How many neighbours all occurrences of a part have together, by size; none where there are too many to look at.
+    neighbours: Counts | None = None
 
     @property
     def size(self) -> int:
         """The number of nodes of the largest parts."""
         return max(self.counts.tables)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything as arrays under names of its own."""
+        beside = {} if self.neighbours is None else self.neighbours.to_arrays("neighbours")
+        return self.counts.to_arrays("parts") | beside
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> "PartCounts | None":
+        """Read back what `to_arrays` gave, among other arrays; None if there is nothing of that kind."""
+        counts, neighbours = (Counts.from_arrays(arrays, prefix) for prefix in ("parts", "neighbours"))
+        return cls(counts, neighbours if neighbours.tables else None) if counts.tables else None
 
     def evidence(self, patterns: PatternTable) -> NDArray[np.float64]:
         """[n, 2] (joined, rarest) of each pattern of two nodes or more, both logarithms of a count."""
@@ -74,31 +89,15 @@ class PartCounts:
         self, patterns: PatternTable, largest: int
     ) -> Iterator[tuple[tuple[int, ...], NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]]:
         """(S, [n] is it connected, [n] log(N |Aut|), [n] log N) of all sets of nodes, the largest first."""
-        neighbours = (patterns.edges != 0) | (patterns.edges != 0).transpose(0, 2, 1)
         for size in range(largest, 0, -1):
             for nodes in combinations(range(patterns.size), size):
                 index = np.array(nodes)
-                connected = is_connected(neighbours[:, index][:, :, index])
+                edges = patterns.edges[:, index[:, None], index]
+                connected = are_connected(edges)
                 embeddings, occurrences = np.zeros(len(patterns)), np.zeros(len(patterns))
                 rows = np.flatnonzero(connected)
                 if len(rows):
-                    part = PatternTable.canonical(
-                        patterns.node_types[rows][:, index], patterns.edges[rows][:, index][:, :, index]
-                    )
+                    part = PatternTable.canonical(patterns.node_types[rows][:, index], edges[rows])
                     occurrences[rows] = np.log(np.maximum(self.counts.of(part)[0], UNSEEN))
                     embeddings[rows] = occurrences[rows] + np.log(part.automorphisms)
                 yield nodes, connected, embeddings, occurrences
-
-
-def is_connected(neighbours: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """[n] whether the undirected graphs [n, m, m] are connected.
-
-    >>> is_connected(np.array([[[0, 1], [1, 0]], [[0, 0], [0, 0]]], np.bool_)).tolist()
-    [True, False]
-    """
-    nodes = neighbours.shape[1]
-    reached = np.zeros(neighbours.shape[:2], np.bool_)
-    reached[:, 0] = True
-    for _ in range(nodes - 1):
-        reached |= (reached[:, :, None] & neighbours).any(1)
-    return np.asarray(reached.all(axis=1))

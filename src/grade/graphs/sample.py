@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from grade.errors import InputError
 from grade.files import whole_folder, writable_target
-from grade.graphs.counts import Counts
 from grade.graphs.parts import PartCounts
 from grade.graphs.patterns import PatternTable
 
@@ -103,8 +102,7 @@ def save_sample(sample: SubgraphSample, folder: str | os.PathLike[str]) -> None:
         for name, array in arrays.items():
             np.save(temporary / f"{name}.npy", array.astype(DTYPES[name], copy=False), allow_pickle=False)
         if sample.parts is not None:
-            arrays = sample.parts.counts.to_arrays("parts")
-            np.savez_compressed(temporary / PARTS, allow_pickle=False, **arrays)
+            np.savez_compressed(temporary / PARTS, allow_pickle=False, **sample.parts.to_arrays())
         (temporary / DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
 
 
@@ -151,19 +149,21 @@ def read_parts(folder: Path) -> PartCounts | None:
         return None
     try:
         with np.load(folder / PARTS, allow_pickle=False) as archive:
-            counts = Counts.from_arrays(dict(archive), "parts")
-        whole = list(counts.tables) == list(range(1, len(counts.tables) + 1)) and all(
+            parts = PartCounts.from_arrays(dict(archive))
+        whole = parts is not None and all(
             np.array_equal(PatternTable.canonical(table.node_types, table.edges).keys, table.keys)
             and (table.automorphisms > 0).all()
             and counts.weights[size].shape == (len(table),)
             and (counts.weights[size] > 0).all()
+            for counts in (parts.counts, parts.neighbours)
+            if counts is not None
             for size, table in counts.tables.items()
         )
     except Exception as error:  # whatever numpy meets in a file that may be anything
         raise damaged(folder, f"{PARTS} cannot be read") from error
-    if not whole or not counts.tables:
+    if parts is None or not whole or list(parts.counts.tables) != list(range(1, parts.size + 1)):
         raise damaged(folder, f"{PARTS} is not a list of counts")
-    return PartCounts(counts)
+    return parts
 
 
 def check_sample_target(folder: str | os.PathLike[str]) -> None:

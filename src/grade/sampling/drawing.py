@@ -91,7 +91,9 @@ def sample(
         result = sampler(request).classified(graphs)
     if parts > 0:
         # The share done is that of the draw, which is over; the call still lets Ctrl-C through.
-        counted = count_parts(graphs, parts, threads, None if progress is None else lambda _: progress(1.0))
+        still = None if progress is None else lambda _: progress(1.0)
+        # Neighbours tell how many occurrences there are, which is something else where graphs count the same.
+        counted = count_parts(graphs, parts, threads, still, neighbours=weighting == "occurrences")
         result = replace(result, parts=counted)
     result.drawn.update(method=method, seed=seed, k=k, count=len(result), weighting=weighting)
     result.drawn.update(types=len(result.patterns), set=graphs.origin, seconds=time.perf_counter() - begin)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from grade import _core
 from grade.graphs import GraphSet, PatternTable
+from grade.graphs.smaller import connected_parts
 from grade.search.constraints import UNLIMITED, Constraints
 from grade.search.deadline import NEVER, Deadline
 from grade.search.occurrences import OccurrenceLists
@@ -92,42 +93,3 @@ def growth_rates(ways: NDArray[np.float64], capacity: int) -> NDArray[np.float64
         share = np.inf
     with np.errstate(divide="ignore"):
         return np.minimum(1.0, np.where(ways > 0, share / ways, 1.0))
-
-
-def connected_parts(patterns: PatternTable, kept: PatternTable) -> NDArray[np.int64]:
-    """[n, k + 1] for every node of a (k+1)-pattern: the kept k-pattern that is left without it, or -1.
-
-    -1 stands where what is left is not connected, or not among the kept.
-    """
-    size = patterns.size
-    result = np.full((len(patterns), size), -1, np.int64)
-    if len(patterns) == 0 or len(kept) == 0:
-        return result
-    order = np.argsort(kept.keys)
-    keys = kept.keys[order]
-    for node in range(size):
-        whole, part = without(patterns, node)
-        place = np.minimum(np.searchsorted(keys, part.keys), len(keys) - 1)
-        result[whole, node] = np.where(keys[place] == part.keys, order[place], -1)
-    return result
-
-
-def without(patterns: PatternTable, node: int) -> tuple[NDArray[np.int64], PatternTable]:
-    """(rows of the patterns that stay connected when this node is taken away, what is left of them)."""
-    rest = np.delete(np.arange(patterns.size), node)
-    edges = patterns.edges[:, rest[:, None], rest]
-    whole = np.flatnonzero(are_connected(edges))
-    types = patterns.node_types[whole][:, rest]
-    return whole, PatternTable.canonical(
-        types, edges[whole], patterns.node_vocabulary, patterns.edge_vocabulary
-    )
-
-
-def are_connected(edges: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """[n] whether digraphs [n, k, k] are connected, directions aside."""
-    k = edges.shape[1]
-    touches = (edges > 0) | (edges.transpose(0, 2, 1) > 0) | np.eye(k, dtype=bool)
-    reached = touches[:, 0]
-    for _ in range(k - 1):
-        reached = np.any(touches & reached[:, :, None], axis=1)
-    return np.asarray(reached.all(axis=1))

@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from grade import _core
 from grade.graphs import GraphSet, PatternTable
+from grade.graphs.smaller import connected_parts, without
 from grade.search.beam import START, Bounds, Level, derived
 from grade.search.constraints import Constraints
 from grade.search.deadline import NEVER, Deadline
-from grade.search.expand import connected_parts, grow, without
+from grade.search.expand import grow
 from grade.search.occurrences import OccurrenceLists
 
 Family = list[PatternTable]  # of sizes 3, 4, .. k

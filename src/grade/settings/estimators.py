@@ -62,6 +62,9 @@ class EstimatorSettings:
     shrink: bool = setting(
         "Correct what the model expects of a pattern by how often the sample shows it.", True
     )
+    agree: bool = setting(
+        "Make the scores of all possible patterns agree with the counts of parts and their neighbours.", True
+    )
 
     rounds: int = setting("Noise paths (GraphVAE: latent draws) averaged per pattern.", 20)
     path_steps: int = setting("Steps of a noise path.", 20)

@@ -1,0 +1,83 @@
+"""Agreement: scores that agree with what is known exactly about the parts of all patterns together.
+
+Every occurrence of a part t of k - 1 nodes and one of its neighbours are an occurrence of a pattern c of k nodes, which
+is met that way once for each of its m(c, t) parts t. So the exact numbers M(t) of neighbours of all occurrences of
+t together, which are counted with the parts (`grade.graphs.parts`), are linear in the counts that are wanted:
+
+    sum over c of m(c, t) N(c) = M(t)
+
+The expected shares p(c) of all patterns that are possible (`grade.graphs.possible`) are changed as little as can be
+(in Kullback and Leibler's sense) so that this holds. That multiplies each by a factor for every one of its parts:
+
+    log q(c) = log p(c) + sum over its parts t of lambda(t)
+
+as iterative proportional fitting would (Deming and Stephan 1940); lambda is the minimum of a convex function.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from grade.graphs import PatternTable
+from grade.graphs.smaller import connected_parts
+
+RIDGE = (
+    0.1  # of lambda, in occurrences: less than one of them decides, but what no pattern explains has a bound
+)
+STEEPEST = 30.0  # exponents beyond this overflow
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """The factors of parts."""
+
+    parts: PatternTable  # [t]
+    logarithms: Values  # [t] lambda
+
+    def shift(self, patterns: PatternTable) -> Values:
+        """[n] sum of lambda over the connected parts of each pattern."""
+        return of_parts(self.logarithms, connected_parts(patterns, self.parts))
+
+
+def agree(
+    log_shares: Values, patterns: PatternTable, parts: PatternTable, neighbours: Values, size: float
+) -> Agreement:
+    """Find the factors.
+
+    Parameters
+    ----------
+    log_shares : [n] of all patterns that are possible; expected, and perhaps not quite 1 in all
+    neighbours : [t] M of each part
+    size : of the sample, which says what the expected shares are worth
+    """
+    rows = connected_parts(patterns, parts)  # [n, k], -1 where nothing connected is left
+    met = np.bincount(rows[rows >= 0], minlength=len(parts)) > 0
+    # The total number of occurrences is not known, but which share of all parts each one is.
+    expected = np.exp(log_shares) @ (rows >= 0).sum(1)
+    target = np.where(met, neighbours, 0.0)
+    target *= size * expected / target.sum()
+    scale = 1 / np.sqrt(target + RIDGE)  # about the curvature: steps of all parts are of one size
+
+    def loss(point: Values) -> tuple[float, Values]:
+        values = point * scale
+        exponents = log_shares + np.log(size) + of_parts(values, rows)
+        counts = np.exp(np.minimum(exponents, STEEPEST))
+        sums = np.bincount(
+            np.where(rows < 0, len(parts), rows).ravel(), np.repeat(counts, rows.shape[1]), len(parts) + 1
+        )[:-1]
+        gradient = sums - target + RIDGE * values
+        return float(counts.sum() - target @ values + RIDGE / 2 * values @ values), gradient * scale
+
+    start = np.zeros(len(parts))
+    options = {"maxiter": 1000, "maxfun": 5000, "ftol": 1e-12, "gtol": 1e-4}
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
+    return Agreement(parts, np.where(met, found.x * scale, 0.0))
+
+
+def of_parts(values: Values, rows: NDArray[np.int64]) -> Values:
+    """[n] sum of the parts' values; -1 stands for none."""
+    return np.asarray(np.append(values, 0.0)[rows].sum(1))

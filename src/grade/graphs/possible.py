@@ -1,0 +1,118 @@
+"""Possible patterns: those that can occur in a set, because all their parts do.
+
+A pattern of k nodes occurs only where all its connected parts of k - 1 nodes occur (the rule of Agrawal and Srikant's
+Apriori, 1994). With the parts counted exactly, few patterns are possible that do not occur: in the sets of the paper,
+the possible ones are 1 to 2.5 times as many as those that occur.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grade.graphs.counts import Counts
+from grade.graphs.patterns import PatternTable
+from grade.graphs.smaller import are_connected, connected_parts
+
+BATCH = 400_000  # candidates at a time, to bound memory
+MOST = 20_000_000  # candidates in all: about a minute
+
+Node = tuple[int, int]  # type and loop
+Tie = tuple[int, int]  # edge to the other node, and edge back; (0, 0): not adjacent
+
+
+def possible_patterns(parts: Counts, k: int, most: int = MOST) -> PatternTable | None:
+    """All patterns of k nodes whose connected parts of k - 1 nodes all occur; None if there are more than ``most``
+    ways to put a node beside a part.
+
+    ``parts`` are all that occur of 1, 2 and k - 1 nodes.
+
+    >>> tables = {1: PatternTable.canonical([[0], [1]], [[[0]]] * 2),
+    ...           2: PatternTable.canonical([[0, 1]], [[[0, 1], [0, 0]]])}
+    >>> found = possible_patterns(Counts(tables, {1: np.ones(2), 2: np.ones(1)}), 3)
+    >>> sorted(found.node_types.tolist())  # two edges from a 0, and two edges to a 1
+    [[0, 0, 1], [0, 1, 1]]
+    """
+    kept: list[PatternTable] = []
+    seen = 0
+    for types, edges in batches(parts, k):
+        seen += len(types)
+        if seen > most:
+            return None
+        candidates = distinct(PatternTable.canonical(types, edges))
+        rows = connected_parts(candidates, parts.tables[k - 1])
+        connected = np.stack(
+            [are_connected(np.delete(np.delete(candidates.edges, i, 1), i, 2)) for i in range(k)], 1
+        )
+        kept.append(candidates.take(np.flatnonzero(((rows >= 0) | ~connected).all(1))))
+    if not kept:
+        return PatternTable.canonical(np.zeros((0, k)), np.zeros((0, k, k)))
+    return distinct(
+        PatternTable.canonical(
+            np.concatenate([table.node_types for table in kept]),
+            np.concatenate([table.edges for table in kept]),
+        )
+    )
+
+
+def distinct(patterns: PatternTable) -> PatternTable:
+    return patterns.take(np.unique(patterns.keys, return_index=True)[1])
+
+
+def batches(parts: Counts, k: int) -> Iterator[tuple[NDArray[np.uint16], NDArray[np.uint8]]]:
+    """(types [n, k], edges [n, k, k]) of the parts of k - 1 nodes with another node beside them."""
+    waiting: list[tuple[NDArray[np.uint16], NDArray[np.uint8]]] = []
+    for grown in beside(parts, k):
+        waiting.append(grown)
+        if sum(len(types) for types, _ in waiting) >= BATCH:
+            yield joined(waiting)
+            waiting = []
+    if waiting:
+        yield joined(waiting)
+
+
+def joined(
+    pieces: list[tuple[NDArray[np.uint16], NDArray[np.uint8]]],
+) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
+    return np.concatenate([types for types, _ in pieces]), np.concatenate([edges for _, edges in pieces])
+
+
+def beside(parts: Counts, k: int) -> Iterator[tuple[NDArray[np.uint16], NDArray[np.uint8]]]:
+    """Parts with the same nodes together, with every node beside them, tied in every way that two nodes are."""
+    known = ties(parts.tables[2])
+    table = parts.tables[k - 1]
+    loops = np.diagonal(table.edges, axis1=1, axis2=2)
+    nodes, rows = np.unique(np.stack([table.node_types, loops], 2), axis=0, return_inverse=True)
+    rows = rows.reshape(-1)
+    singles = [
+        (int(kind), int(loop))
+        for kind, loop in zip(parts.tables[1].node_types[:, 0], parts.tables[1].edges[:, 0, 0], strict=True)
+    ]
+    for i, old in enumerate(nodes.tolist()):
+        old_edges = table.edges[rows == i]
+        for kind, loop in singles:
+            choices = [[(0, 0), *known[(a, b), (kind, loop)]] for a, b in old]
+            ways = np.array(
+                list(product(*choices))[1:], np.uint8
+            )  # [m, k - 1, 2]; the first is no tie at all
+            if not len(ways):
+                continue
+            edges = np.zeros((len(old_edges), len(ways), k, k), np.uint8)
+            edges[:, :, :-1, :-1] = old_edges[:, None]
+            edges[:, :, :-1, -1], edges[:, :, -1, :-1] = ways[..., 0], ways[..., 1]
+            edges[:, :, -1, -1] = loop
+            types = np.array([*(a for a, _ in old), kind], np.uint16)
+            yield np.tile(types, (len(old_edges) * len(ways), 1)), edges.reshape(-1, k, k)
+
+
+def ties(pairs: PatternTable) -> defaultdict[tuple[Node, Node], list[Tie]]:
+    """How nodes of two kinds are tied where they are adjacent."""
+    found: defaultdict[tuple[Node, Node], set[Tie]] = defaultdict(set)
+    for (a, b), ((loop_a, there), (back, loop_b)) in zip(
+        pairs.node_types.tolist(), pairs.edges.tolist(), strict=True
+    ):
+        found[(a, loop_a), (b, loop_b)].add((there, back))
+        found[(b, loop_b), (a, loop_a)].add((back, there))
+    return defaultdict(list, {nodes: sorted(some) for nodes, some in found.items()})
