@@ -182,11 +182,14 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
                 key = Key(*place, "rand-esu", "autoregressive", variant, scoring)
                 yield f"autoregressive, {words}", column, key
 
-    def counted(place: Place) -> Cells:
-        ways = {"default-no-counts": "without", "default": "with the sample's counts"}
-        keys = {name: Key(*place, "rand-esu", "autoregressive", "default", name) for name in ways}
-        if all(key in summaries for key in keys.values()):
-            yield from (("autoregressive", column, keys[name]) for name, column in ways.items())
+    def without_and_with(scoring: str, what: str) -> Callable[[Place], Cells]:
+        def cells(place: Place) -> Cells:
+            ways = {scoring: "without", "default": f"with {what}"}
+            keys = {name: Key(*place, "rand-esu", "autoregressive", "default", name) for name in ways}
+            if all(key in summaries for key in keys.values()):
+                yield from (("autoregressive", column, keys[name]) for name, column in ways.items())
+
+        return cells
 
     def by_scoring(prefix: str, method: Callable[[str], tuple[str, str]]) -> Callable[[Place], Cells]:
         names = [name for name in settings["scorings"] if name.startswith(prefix)]
@@ -282,7 +285,17 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
             "evidence",
             settings,
             summaries,
-            counted,
+            without_and_with("default-no-counts", "the sample's counts"),
+        ),
+        grid(
+            "agreement",
+            "Agreement",
+            "Scores of each pattern by itself, and scores that are made to agree with how many neighbours all occurrences"
+            " of each part have together.",
+            "scores",
+            settings,
+            summaries,
+            without_and_with("default-no-agreement", "agreement"),
         ),
         grid(
             "rounds",

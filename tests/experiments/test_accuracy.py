@@ -106,7 +106,13 @@ def test_one_training_is_scored_in_several_ways(quick: Path) -> None:
     together = scorings(quick, "autoregressive", "one-network")
     assert {(name, entry["k"]) for name, entry in together.items()} == {
         (f"{name}-{k}", k)
-        for name in ("default", "sample-only", "default-no-orbit", "default-no-counts")
+        for name in (
+            "default",
+            "sample-only",
+            "default-no-orbit",
+            "default-no-counts",
+            "default-no-agreement",
+        )
         for k in (3, 4)
     }
     learned, counted = (
@@ -117,13 +123,20 @@ def test_one_training_is_scored_in_several_ways(quick: Path) -> None:
 
 def test_counts_of_parts_are_told_apart_from_the_sample_alone(quick: Path, module: Any) -> None:
     ways = scorings(quick, "autoregressive", "no-interchange")
-    assert set(ways) == {"default", "sample-only", "default-no-orbit", "default-no-counts"}
+    assert set(ways) == {
+        "default",
+        "sample-only",
+        "default-no-orbit",
+        "default-no-counts",
+        "default-no-agreement",
+    }
     changed = ways["default"]["changed"]
     assert not {"parts", "orbit"} & set(changed)
     assert ways["sample-only"]["changed"] == changed | {"parts": False}
     assert ways["default-no-orbit"]["changed"] == changed | {"parts": False, "orbit": False}
     assert ways["default-no-counts"]["changed"] == changed | {"shrink": False}
-    assert len({entry["spearman"] for entry in ways.values()}) == 4
+    assert ways["default-no-agreement"]["changed"] == changed | {"agree": False}
+    assert len({entry["spearman"] for entry in ways.values()}) == 5
     results = read_lines(quick / "cells.jsonl")
     for result in results:
         fitted = result.get("calibration")
