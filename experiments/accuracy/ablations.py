@@ -290,8 +290,8 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
         grid(
             "agreement",
             "Agreement",
-            "Scores of each pattern by itself, and scores that are made to agree with how many neighbours all occurrences"
-            " of each part have together.",
+            "Scores of each pattern by itself, and scores that are made to agree with how many neighbours all"
+            " occurrences of each part have together.",
             "scores",
             settings,
             summaries,

@@ -9,7 +9,7 @@ t together, which are counted with the parts (`grade.graphs.parts`), are linear 
 The expected shares p(c) of all patterns that are possible (`grade.graphs.possible`) are changed as little as can be
 (in Kullback and Leibler's sense) so that this holds. That multiplies each by a factor for every one of its parts:
 
-    log q(c) = log p(c) + sum over its parts t of lambda(t)
+    log q(c) = log p(c) + constant + sum over its parts t of lambda(t)
 
 as iterative proportional fitting would (Deming and Stephan 1940); lambda is the minimum of a convex function.
 """
@@ -36,15 +36,20 @@ class Agreement:
     """The factors of parts."""
 
     parts: PatternTable  # [t]
-    logarithms: Values  # [t] lambda
+    logarithms: Values  # [t + 1] lambda, and the constant
 
     def shift(self, patterns: PatternTable) -> Values:
-        """[n] sum of lambda over the connected parts of each pattern."""
+        """[n] log q - log p of each pattern."""
         return of_parts(self.logarithms, connected_parts(patterns, self.parts))
 
 
 def agree(
-    log_shares: Values, patterns: PatternTable, parts: PatternTable, neighbours: Values, size: float
+    log_shares: Values,
+    patterns: PatternTable,
+    parts: PatternTable,
+    neighbours: Values,
+    parts_each: float,
+    size: float,
 ) -> Agreement:
     """Find the factors.
 
@@ -52,32 +57,28 @@ def agree(
     ----------
     log_shares : [n] of all patterns that are possible; expected, and perhaps not quite 1 in all
     neighbours : [t] M of each part
+    parts_each : how many connected parts an occurrence has on average, by the sample; that says how many occurrences
+        the neighbours are of, as each part of an occurrence is one
     size : of the sample, which says what the expected shares are worth
     """
     rows = connected_parts(patterns, parts)  # [n, k], -1 where nothing connected is left
-    met = np.bincount(rows[rows >= 0], minlength=len(parts)) > 0
-    # The total number of occurrences is not known, but which share of all parts each one is.
-    expected = np.exp(log_shares) @ (rows >= 0).sum(1)
-    target = np.where(met, neighbours, 0.0)
-    target *= size * expected / target.sum()
-    scale = 1 / np.sqrt(target + RIDGE)  # about the curvature: steps of all parts are of one size
+    target = size * np.append(parts_each * neighbours / neighbours.sum(), 1.0)
+    ridge = np.append(np.full(len(parts), RIDGE), 0.0)
+    scale = 1 / np.sqrt(target + ridge)  # about the curvature: steps of all parts are of one size
 
     def loss(point: Values) -> tuple[float, Values]:
         values = point * scale
-        exponents = log_shares + np.log(size) + of_parts(values, rows)
-        counts = np.exp(np.minimum(exponents, STEEPEST))
-        sums = np.bincount(
-            np.where(rows < 0, len(parts), rows).ravel(), np.repeat(counts, rows.shape[1]), len(parts) + 1
-        )[:-1]
-        gradient = sums - target + RIDGE * values
-        return float(counts.sum() - target @ values + RIDGE / 2 * values @ values), gradient * scale
+        counts = np.exp(np.minimum(log_shares + np.log(size) + of_parts(values, rows), STEEPEST))
+        sums = np.bincount(rows.ravel() + 1, np.repeat(counts, rows.shape[1]), len(parts) + 1)
+        sums = np.append(sums[1:], counts.sum())
+        gradient = sums - target + ridge * values
+        return float(counts.sum() - target @ values + ridge @ values**2 / 2), gradient * scale
 
-    start = np.zeros(len(parts))
     options = {"maxiter": 1000, "maxfun": 5000, "ftol": 1e-12, "gtol": 1e-4}
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
-    return Agreement(parts, np.where(met, found.x * scale, 0.0))
+    found = minimize(loss, np.zeros(len(target)), jac=True, method="L-BFGS-B", options=options)
+    return Agreement(parts, found.x * scale)
 
 
 def of_parts(values: Values, rows: NDArray[np.int64]) -> Values:
-    """[n] sum of the parts' values; -1 stands for none."""
-    return np.asarray(np.append(values, 0.0)[rows].sum(1))
+    """[n] sum of the values of each pattern's parts, -1 standing for none, and the constant, which is the last."""
+    return np.asarray(np.append(values[:-1], 0.0)[rows].sum(1) + values[-1])

@@ -25,6 +25,7 @@ from grade.graphs.counts import Counts
 from grade.graphs.interchange import ExpectedCounts, Interchange
 from grade.graphs.parts import PartCounts
 from grade.graphs.possible import possible_patterns
+from grade.graphs.smaller import connected_parts
 from grade.settings import EstimatorSettings
 
 FEWEST_TYPES = 10  # with fewer types, hiding some says nothing
@@ -182,11 +183,11 @@ class Weighing:
         patterns = None if parts is None else possible_patterns(parts.counts, size)
         if parts is None or parts.neighbours is None or patterns is None:
             return None
-        table = parts.neighbours.tables[size - 1]
+        table, neighbours = parts.neighbours.tables[size - 1], parts.neighbours.weights[size - 1]
         shares = self.weighed(patterns, model, settings)
-        return agree(
-            shares, patterns, table, parts.neighbours.weights[size - 1], self.calibrations[size][1].size
-        )
+        seen, counts = self.merged_counts.tables[size], self.merged_counts.weights[size]
+        parts_each = float(np.average((connected_parts(seen, table) >= 0).sum(1), weights=counts))
+        return agree(shares, patterns, table, neighbours, parts_each, self.calibrations[size][1].size)
 
     def ahead(self, patterns: PatternTable) -> Values:
         """[n] how much each pattern is ahead of others that merge with it. That is chance, of which the model knows

@@ -27,15 +27,14 @@ def possible_patterns(parts: Counts, k: int, most: int = MOST) -> PatternTable |
     """All patterns of k nodes whose connected parts of k - 1 nodes all occur; None if there are more than ``most``
     ways to put a node beside a part.
 
-    ``parts`` are all that occur of 1, 2 and k - 1 nodes.
+    ``parts`` are all that occur of 2 and k - 1 nodes.
 
-    >>> tables = {1: PatternTable.canonical([[0], [1]], [[[0]]] * 2),
-    ...           2: PatternTable.canonical([[0, 1]], [[[0, 1], [0, 0]]])}
-    >>> found = possible_patterns(Counts(tables, {1: np.ones(2), 2: np.ones(1)}), 3)
+    >>> edge = PatternTable.canonical([[0, 1]], [[[0, 1], [0, 0]]])
+    >>> found = possible_patterns(Counts({2: edge}, {2: np.ones(1)}), 3)
     >>> sorted(found.node_types.tolist())  # two edges from a 0, and two edges to a 1
     [[0, 0, 1], [0, 1, 1]]
     """
-    kept: list[PatternTable] = []
+    kept = [PatternTable.canonical(np.zeros((0, k), np.uint16), np.zeros((0, k, k), np.uint8))]
     seen = 0
     for types, edges in batches(parts, k):
         seen += len(types)
@@ -47,8 +46,6 @@ def possible_patterns(parts: Counts, k: int, most: int = MOST) -> PatternTable |
             [are_connected(np.delete(np.delete(candidates.edges, i, 1), i, 2)) for i in range(k)], 1
         )
         kept.append(candidates.take(np.flatnonzero(((rows >= 0) | ~connected).all(1))))
-    if not kept:
-        return PatternTable.canonical(np.zeros((0, k)), np.zeros((0, k, k)))
     return distinct(
         PatternTable.canonical(
             np.concatenate([table.node_types for table in kept]),
@@ -86,33 +83,30 @@ def beside(parts: Counts, k: int) -> Iterator[tuple[NDArray[np.uint16], NDArray[
     loops = np.diagonal(table.edges, axis1=1, axis2=2)
     nodes, rows = np.unique(np.stack([table.node_types, loops], 2), axis=0, return_inverse=True)
     rows = rows.reshape(-1)
-    singles = [
-        (int(kind), int(loop))
-        for kind, loop in zip(parts.tables[1].node_types[:, 0], parts.tables[1].edges[:, 0, 0], strict=True)
-    ]
-    for i, old in enumerate(nodes.tolist()):
-        old_edges = table.edges[rows == i]
-        for kind, loop in singles:
-            choices = [[(0, 0), *known[(a, b), (kind, loop)]] for a, b in old]
+    order = np.argsort(rows, kind="stable")
+    bounds = np.searchsorted(rows[order], np.arange(len(nodes) + 1))
+    for own, begin, end in zip(nodes.tolist(), bounds, bounds[1:], strict=False):
+        index = order[begin:end]
+        old = [known[kind, loop] for kind, loop in own]
+        for kind, loop in sorted(set().union(*old)):
+            choices = [[(0, 0), *sorted(partners.get((kind, loop), ()))] for partners in old]
             ways = np.array(
                 list(product(*choices))[1:], np.uint8
             )  # [m, k - 1, 2]; the first is no tie at all
-            if not len(ways):
-                continue
-            edges = np.zeros((len(old_edges), len(ways), k, k), np.uint8)
-            edges[:, :, :-1, :-1] = old_edges[:, None]
+            edges = np.zeros((len(index), len(ways), k, k), np.uint8)
+            edges[:, :, :-1, :-1] = table.edges[index][:, None]
             edges[:, :, :-1, -1], edges[:, :, -1, :-1] = ways[..., 0], ways[..., 1]
             edges[:, :, -1, -1] = loop
-            types = np.array([*(a for a, _ in old), kind], np.uint16)
-            yield np.tile(types, (len(old_edges) * len(ways), 1)), edges.reshape(-1, k, k)
+            types = np.array([*(a for a, _ in own), kind], np.uint16)
+            yield np.tile(types, (len(index) * len(ways), 1)), edges.reshape(-1, k, k)
 
 
-def ties(pairs: PatternTable) -> defaultdict[tuple[Node, Node], list[Tie]]:
-    """How nodes of two kinds are tied where they are adjacent."""
-    found: defaultdict[tuple[Node, Node], set[Tie]] = defaultdict(set)
+def ties(pairs: PatternTable) -> defaultdict[Node, dict[Node, set[Tie]]]:
+    """For every kind of node, the kinds that it is adjacent to, and how."""
+    found: defaultdict[Node, dict[Node, set[Tie]]] = defaultdict(dict)
     for (a, b), ((loop_a, there), (back, loop_b)) in zip(
         pairs.node_types.tolist(), pairs.edges.tolist(), strict=True
     ):
-        found[(a, loop_a), (b, loop_b)].add((there, back))
-        found[(b, loop_b), (a, loop_a)].add((back, there))
-    return defaultdict(list, {nodes: sorted(some) for nodes, some in found.items()})
+        found[a, loop_a].setdefault((b, loop_b), set()).add((there, back))
+        found[b, loop_b].setdefault((a, loop_a), set()).add((back, there))
+    return found

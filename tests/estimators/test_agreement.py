@@ -1,0 +1,148 @@
+"""Agreement: shares of all possible patterns that add up to what is known exactly of their parts."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grade.estimators import fit, load_estimator, preset
+from grade.estimators.agreement import agree, of_parts
+from grade.estimators.network import NetworkEstimator
+from grade.graphs import PatternTable, SubgraphSample
+from grade.graphs.possible import possible_patterns
+from grade.graphs.smaller import connected_parts
+from grade.sampling import sample
+from grade.sampling.census import Census, take_census
+from grade.sampling.parts import count_parts
+from grade.sources import load
+
+SIZE = 1e7  # of a sample, so large that nothing is left to chance
+
+
+@pytest.fixture(scope="module")
+def census() -> Census:
+    return take_census(load("zoo-mini"), 4)
+
+
+def parts_each(census: Census, parts: PatternTable) -> float:
+    """Connected parts of an occurrence, on average."""
+    return float(np.average((connected_parts(census.patterns, parts) >= 0).sum(1), weights=census.counts))
+
+
+def known_parts(k: int = 4) -> tuple[PatternTable, np.ndarray]:
+    beside = count_parts(load("zoo-mini"), k - 1).neighbours
+    assert beside is not None
+    return beside.tables[k - 1], beside.weights[k - 1]
+
+
+def test_factors_of_parts_are_undone(census: Census) -> None:
+    """True shares times a factor for each part: there is one way to agree, which is the truth."""
+    parts, neighbours = known_parts()
+    rows = connected_parts(census.patterns, parts)
+    truth = np.log(census.counts / census.counts.sum())
+    factors = np.random.default_rng(0).normal(0, 1, len(parts) + 1)  # and a constant
+    wrong = truth + of_parts(factors, rows)
+    wrong -= np.logaddexp.reduce(wrong)
+    found = agree(wrong, census.patterns, parts, neighbours, parts_each(census, parts), SIZE)
+    assert np.abs(wrong - truth).mean() > 0.5
+    np.testing.assert_allclose(wrong + found.shift(census.patterns), truth, atol=0.01)
+
+
+def test_what_agrees_is_left_as_it_is(census: Census) -> None:
+    parts, neighbours = known_parts()
+    truth = np.log(census.counts / census.counts.sum())
+    found = agree(truth, census.patterns, parts, neighbours, parts_each(census, parts), SIZE)
+    np.testing.assert_allclose(found.logarithms, 0, atol=1e-3)
+
+
+def test_any_shares_add_up_to_the_neighbours(census: Census) -> None:
+    parts, neighbours = known_parts()
+    counts = count_parts(load("zoo-mini"), 3).counts
+    possible = possible_patterns(counts, 4)
+    assert possible is not None
+    assert len(possible) > census.types
+    shares = np.random.default_rng(1).normal(0, 1, len(possible))
+    shares -= np.logaddexp.reduce(shares)
+    found = agree(shares, possible, parts, neighbours, parts_each(census, parts), SIZE)
+    rows = connected_parts(possible, parts)
+    weights = np.repeat(np.exp(shares + found.shift(possible)), 4)
+    sums = np.bincount(rows.ravel() + 1, weights, len(parts) + 1)[1:]
+    np.testing.assert_allclose(sums / sums.sum(), neighbours / neighbours.sum(), rtol=0.02, atol=1e-7)
+
+
+def test_relabelling_changes_nothing(census: Census) -> None:
+    parts, neighbours = known_parts()
+    shares = np.log(np.full(census.types, 1 / census.types))
+    found = agree(shares, census.patterns, parts, neighbours, parts_each(census, parts), SIZE)
+    order = [2, 0, 3, 1]
+    shuffled = PatternTable(
+        census.patterns.node_types[:, order],
+        census.patterns.edges[:, order][:, :, order],
+        census.patterns.automorphisms,
+    )
+    np.testing.assert_allclose(found.shift(shuffled), found.shift(census.patterns))
+
+
+@pytest.fixture(scope="module")
+def drawn() -> SubgraphSample:
+    return sample(load("nas-bench-201"), 4, "rand-esu", count=300, seed=0)
+
+
+@pytest.fixture(scope="module")
+def model(drawn: SubgraphSample) -> NetworkEstimator:
+    settings = preset("autoregressive", "fast", len(drawn), maximum_steps=60, folds=2, device="cpu")
+    result = fit(drawn, settings)
+    assert isinstance(result, NetworkEstimator)
+    return result
+
+
+def test_scores_of_a_model_agree(model: NetworkEstimator, drawn: SubgraphSample, tmp_path: Path) -> None:
+    """Its shares of all patterns that occur, with interchangeable types, and after it was stored and read back."""
+    census = take_census(load("nas-bench-201"), 4)
+    assert model.weighing.interchange
+    assert list(model.weighing.agreements) == [(4, True)], "found with the fit"
+    scores = model.log_probability(census.patterns)
+    model.save(tmp_path / "model")
+    again = load_estimator(tmp_path / "model")
+    assert isinstance(again, NetworkEstimator)
+    assert list(again.weighing.agreements) == [(4, True)]
+    np.testing.assert_array_equal(again.log_probability(census.patterns), scores)
+
+    weighing = again.weighing
+    assert weighing.merged_parts is not None
+    assert weighing.merged_parts.neighbours is not None
+    table, neighbours = (
+        which[3]
+        for which in (weighing.merged_parts.neighbours.tables, weighing.merged_parts.neighbours.weights)
+    )
+    possible = possible_patterns(weighing.merged_parts.counts, 4)
+    agreement = weighing.agreements[4, True]
+    assert possible is not None
+    assert agreement is not None
+    assert census.types > len(possible) > len(weighing.interchange.distinct(census.patterns)[0])
+    before = weighing.weighed(possible, partial(again.probabilities, again.networks), again.settings)
+    for log_shares, agrees in ((before, False), (before + agreement.shift(possible), True)):
+        rows = connected_parts(possible, table)
+        sums = np.bincount(rows.ravel() + 1, np.repeat(np.exp(log_shares), 4), len(table) + 1)[1:]
+        error = np.abs(sums / sums.sum() - neighbours / neighbours.sum()).sum()
+        assert (error < 1e-3) == agrees
+    again.settings = replace(again.settings, agree=False)
+    assert not np.allclose(again.log_probability(census.patterns), scores)
+
+
+def test_agreement_needs_parts_and_their_neighbours(model: NetworkEstimator, drawn: SubgraphSample) -> None:
+    assert model.weighing.agrees(4, model.settings)
+    for change in ({"agree": False}, {"parts": False}, {"orbit": False}):
+        assert not model.weighing.agrees(4, replace(model.settings, **change))
+    assert not model.weighing.agrees(5, model.settings)
+    assert drawn.parts is not None
+    older = replace(drawn, parts=replace(drawn.parts, neighbours=None))  # of an earlier version
+    plain = fit(older, replace(model.settings, maximum_steps=20))
+    assert isinstance(plain, NetworkEstimator)
+    assert not plain.weighing.agreements
+    assert np.isfinite(plain.log_probability(drawn.patterns)).all()
+    assert not preset("disco", "default", 1000).agree, (
+        "hundreds of evaluations for each of all possible patterns"
+    )
