@@ -133,8 +133,10 @@ def size_of(samples: list[SubgraphSample], cell: Cell, settings: Settings) -> tu
 
 
 def require_parts(samples: list[SubgraphSample], inputs: Path) -> None:
-    if any(sample.parts is None for sample in samples):
-        raise InputError(f"A sample in {inputs} has no counts of parts; remove it, and run prepare.py again.")
+    if any(sample.parts is None or sample.parts.neighbours is None for sample in samples):
+        raise InputError(
+            f"A sample in {inputs} has no counts of parts and their neighbours; remove it, and run prepare.py again."
+        )
 
 
 def training_settings(

@@ -38,9 +38,9 @@ INTERCHANGED = {  # of the default training, where types are interchangeable
 }
 ABOUT_PARTS = (
     "'+ counts of parts' uses more than the sample, and more than the paper's estimators do: the exact counts of all"
-    " connected subgraphs of at most 3 nodes (4 for k = 5), which take seconds to count. They also tell which node"
-    " types are interchangeable (all operations of NAS-Bench-101, 201 and DARTS, two groups in NLP, none in zoo), so"
-    " that their patterns are learned as one."
+    " connected subgraphs of at most 3 nodes (4 for k = 5) and of their neighbours, which take seconds to count. They"
+    " also tell which node types are interchangeable (all operations of NAS-Bench-101, 201 and DARTS, two groups in"
+    " NLP, none in zoo), so that their patterns are learned as one."
 )
 MEASURES = ("spearman", "kendall")
 

@@ -117,7 +117,7 @@ def test_scores_of_a_model_agree(model: NetworkEstimator, drawn: SubgraphSample,
         which[3]
         for which in (weighing.merged_parts.neighbours.tables, weighing.merged_parts.neighbours.weights)
     )
-    possible = possible_patterns(weighing.merged_parts.counts, 4)
+    possible = possible_patterns(weighing.merged_parts.neighbours, 4)
     agreement = weighing.agreements[4, True]
     assert possible is not None
     assert agreement is not None

@@ -136,6 +136,9 @@ def test_neighbours_come_with_a_sample(tmp_path: Path, monkeypatch: pytest.Monke
     other = sample(graphs, 4, "nrs", count=50, seed=0, weighting="graphs").parts
     assert other is not None
     assert other.neighbours is None
+    smaller = sample(graphs, 4, "rand-esu", count=50, seed=0, parts=2).parts
+    assert smaller is not None
+    assert smaller.neighbours is None, "those of parts that are much smaller tell nothing"
     monkeypatch.setattr(counting, "MOST_OCCURRENCES", int(drawn.parts.counts.weights[2].sum()))
     few = count_parts(graphs, 3).neighbours
     assert few is not None

@@ -23,9 +23,7 @@ from scipy.optimize import minimize
 from grade.graphs import PatternTable
 from grade.graphs.smaller import connected_parts
 
-RIDGE = (
-    0.1  # of lambda, in occurrences: less than one of them decides, but what no pattern explains has a bound
-)
+RIDGE = 0.1  # of lambda, in occurrences: so few that it only bounds what no pattern explains
 STEEPEST = 30.0  # exponents beyond this overflow
 
 Values = NDArray[np.float64]

@@ -64,7 +64,8 @@ class Weighing:
     def of(cls, samples: Sequence[SubgraphSample], settings: EstimatorSettings) -> "Weighing":
         counts = Counts({s.size: s.patterns for s in samples}, {s.size: normalised(s) for s in samples})
         parts = [s.parts for s in samples if s.parts is not None]
-        return cls(counts, max(parts, key=lambda p: p.size, default=None), settings)
+        most = max(parts, key=lambda p: (p.size, p.neighbours is not None), default=None)
+        return cls(counts, most, settings)
 
     # Fitting.
 
@@ -179,11 +180,13 @@ class Weighing:
         return self.agreements[key]
 
     def find_agreement(self, size: int, model: Model, settings: EstimatorSettings) -> Agreement | None:
-        parts = self.merged_parts
-        patterns = None if parts is None else possible_patterns(parts.counts, size)
-        if parts is None or parts.neighbours is None or patterns is None:
+        assert self.merged_parts is not None  # for what `agrees` says
+        assert self.merged_parts.neighbours is not None
+        parts = self.merged_parts.neighbours  # those without neighbours are in no larger pattern
+        patterns = possible_patterns(parts, size)
+        if patterns is None:
             return None
-        table, neighbours = parts.neighbours.tables[size - 1], parts.neighbours.weights[size - 1]
+        table, neighbours = parts.tables[size - 1], parts.weights[size - 1]
         shares = self.weighed(patterns, model, settings)
         seen, counts = self.merged_counts.tables[size], self.merged_counts.weights[size]
         parts_each = float(np.average((connected_parts(seen, table) >= 0).sum(1), weights=counts))

@@ -61,11 +61,13 @@ def distinct(patterns: PatternTable) -> PatternTable:
 def batches(parts: Counts, k: int) -> Iterator[tuple[NDArray[np.uint16], NDArray[np.uint8]]]:
     """(types [n, k], edges [n, k, k]) of the parts of k - 1 nodes with another node beside them."""
     waiting: list[tuple[NDArray[np.uint16], NDArray[np.uint8]]] = []
-    for grown in beside(parts, k):
-        waiting.append(grown)
-        if sum(len(types) for types, _ in waiting) >= BATCH:
+    number = 0
+    for types, edges in beside(parts, k):
+        waiting.append((types, edges))
+        number += len(types)
+        if number >= BATCH:
             yield joined(waiting)
-            waiting = []
+            waiting, number = [], 0
     if waiting:
         yield joined(waiting)
 

@@ -92,8 +92,10 @@ def sample(
     if parts > 0:
         # The share done is that of the draw, which is over; the call still lets Ctrl-C through.
         still = None if progress is None else lambda _: progress(1.0)
-        # Neighbours tell how many occurrences there are, which is something else where graphs count the same.
-        counted = count_parts(graphs, parts, threads, still, neighbours=weighting == "occurrences")
+        # The neighbours of parts of k - 1 nodes add up to occurrences of k, unless graphs are made to count the same.
+        counted = count_parts(
+            graphs, parts, threads, still, neighbours=parts == k - 1 and weighting == "occurrences"
+        )
         result = replace(result, parts=counted)
     result.drawn.update(method=method, seed=seed, k=k, count=len(result), weighting=weighting)
     result.drawn.update(types=len(result.patterns), set=graphs.origin, seconds=time.perf_counter() - begin)
