@@ -18,6 +18,7 @@ from grade.sampling.census import Census
 from grade.settings import EstimatorSettings
 
 NOT_SETTINGS = (
+    "at",
     "preset",
     "scorings",
     "together",
@@ -148,7 +149,9 @@ def training_settings(
         return preset("frequency", seed=cell.seed)
     variant = changes(settings, "variants", cell.variant)
     share = 0.4 / jobs  # of the free memory: the others want to score, too
-    own = estimator_changes(variant, f"variant {cell.variant}", cell.estimator)
+    place = f"variant {cell.variant}"
+    own = estimator_changes(variant, place, cell.estimator)
+    own |= estimator_changes(variant.get("at", {}).get(f"{cell.set}-{cell.k}", {}), place, cell.estimator)
     given = {"seed": cell.seed, "memory": share, **own, **settings.get("all", {})}
     return preset(cell.estimator, variant["preset"], occurrences, types, **given)
 

@@ -186,6 +186,7 @@ def number(value: float | None) -> str:
 def reproduction(settings: Settings, summaries: Summaries, paper: Paper) -> list[str]:
     """The paper's estimators on Rand-ESU samples: one training, scored as in the paper and as we recommend."""
     rows = []
+    epochs: dict[str, float] = {}
     for name, k in pairs(settings, summaries):
         for estimator in ("disco", "defog", "digress", "graphvae"):
             keys = {scoring: Key(name, k, "rand-esu", estimator, "paper", scoring) for scoring in SCORINGS}
@@ -193,6 +194,8 @@ def reproduction(settings: Settings, summaries: Summaries, paper: Paper) -> list
             if keys["paper"] not in summaries or theirs is None:
                 continue
             ours = {scoring: summaries[key] for scoring, key in keys.items() if key in summaries}
+            place = f"{settings['sets'][name]['title']}, k = {k}"
+            epochs[place] = min(float(r["settings"]["epochs"]) for r in ours["paper"].results)
             row = [settings["sets"][name]["title"], str(k), TITLES[estimator], show(theirs["spearman"])]
             row += [show(ours[s].figure("spearman")) if s in ours else "-" for s in SCORINGS]
             difference = ours["paper"].figure("spearman")[0] - theirs["spearman"][0]
@@ -221,6 +224,8 @@ def reproduction(settings: Settings, summaries: Summaries, paper: Paper) -> list
         " correction"
         " (GraphVAE: 20 latent draws throughout)."
     )
+    most = max(epochs.values(), default=0.0)
+    text += "".join(f" {p}: {e:g} epochs in place of {most:g}." for p, e in epochs.items() if e < most)
     return ["## The paper's estimators, and orbit correction", "", text, "", *table(head, rows)]
 
 

@@ -21,6 +21,7 @@ ABLATIONS = (
     "parts",
     "interchange",
     "counts",
+    "agreement",
     "rounds",
     "cost",
     "kernel",
@@ -271,6 +272,19 @@ def test_cells_that_differ_in_their_samples_are_fitted_in_one_task(quick: Path, 
         assert result["seed"] == cell.seed
         assert result["scorings"]["paper"]["spearman"] == single["scorings"]["paper"]["spearman"]
     assert results[0]["scorings"] != results[1]["scorings"]
+
+
+def test_a_variant_can_differ_on_one_set_and_size(module: Any) -> None:
+    cells, fitting = module("cells"), module("fitting")
+    settings = cells.read_settings()
+    settings["variants"]["paper"]["at"] = {"zoo-5": {"epochs": 3.0, "disco": {"layers": 1}}}
+    for k, estimator, expected in ((5, "disco", (3, 1)), (5, "digress", (3, 5)), (4, "disco", (200, 5))):
+        cell = cells.Cell("zoo", k, "rand-esu", estimator, "paper", 0)
+        chosen = fitting.training_settings(cell, settings, 1000, 100, 1)
+        assert (chosen.epochs, chosen.layers) == expected
+    settings["variants"]["paper"]["at"] = {"zoo-5": {"hours": 2}}
+    with pytest.raises(InputError, match="variant paper of the settings changes 'hours'"):
+        fitting.training_settings(cells.Cell("zoo", 5, "rand-esu", "disco", "paper", 0), settings, 9, 9, 1)
 
 
 def test_tables_and_figures(quick: Path, tmp_path: Path) -> None:
