@@ -17,7 +17,7 @@ from grade.graphs.patterns import PatternTable
 from grade.graphs.smaller import are_connected, connected_parts
 
 BATCH = 400_000  # candidates at a time, to bound memory
-MOST = 20_000_000  # candidates in all: about a minute
+MOST = 10_000_000  # candidates in all: about half a minute
 
 Node = tuple[int, int]  # type and loop
 Tie = tuple[int, int]  # edge to the other node, and edge back; (0, 0): not adjacent
