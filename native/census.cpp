@@ -19,7 +19,6 @@ namespace {
 
 constexpr int kFew = 8;                         // extension lists up to this length are not worth grouping
 constexpr size_t kTrial = size_t{1} << 18;       // new states after which the way of counting is reconsidered
-constexpr size_t kMaxStates = size_t{1} << 22;  // bounds the trie's memory; full tries are emptied into the table
 
 template <class Conn>
 class CensusWorker {
@@ -358,27 +357,12 @@ class CensusWorker {
   SmallGraph parent_{};                       // subgraph of parent_state_ with room for one more node
 };
 
-template <class Conn>
-PatternCounts census_with(const Graph& graph, int k, int threads, const KeepGoing& keep_going) {
-  std::vector<CensusWorker<Conn>> workers;
-  for (int i = 0; i < threads; ++i) workers.emplace_back(graph, k);
-  const size_t chunk = std::clamp<size_t>(graph.nodes() / (1024 * threads), 1, 256);
-  parallel_chunks(graph.nodes(), chunk, threads, keep_going,
-                  [&](int thread, size_t begin, size_t end, const std::atomic<bool>& stop) {
-                    workers[thread].run(static_cast<uint32_t>(begin), static_cast<uint32_t>(end), stop);
-                  });
-  parallel_chunks(threads, 1, threads, keep_going,
-                  [&](int, size_t begin, size_t, const std::atomic<bool>&) { workers[begin].flush(); });
-  for (int i = 1; i < threads; ++i) workers[0].tally.add(workers[i].tally.result);
-  return std::move(workers[0].tally.result);
-}
-
 }  // namespace
 
 PatternCounts census(const Graph& graph, int k, int threads, const KeepGoing& keep_going) {
   if (k < 2 || k > kMaxSize) throw BadInput("k must be from 2 to 16");
-  if (graph.arc_classes() <= NarrowConn::kMaxArc) return census_with<NarrowConn>(graph, k, threads, keep_going);
-  return census_with<WideConn>(graph, k, threads, keep_going);
+  if (graph.arc_classes() <= NarrowConn::kMaxArc) return tally_all<CensusWorker<NarrowConn>>(graph, k, threads, keep_going);
+  return tally_all<CensusWorker<WideConn>>(graph, k, threads, keep_going);
 }
 
 }  // namespace grade

@@ -2,15 +2,11 @@
 // would count as one product.
 #include "neighbours.hpp"
 
-#include <algorithm>
-
 #include "tally.hpp"
 #include "trie.hpp"
 
 namespace grade {
 namespace {
-
-constexpr size_t kMaxStates = size_t{1} << 22;  // bounds the trie's memory; full tries are emptied into the table
 
 template <class Conn>
 class NeighbourWorker {
@@ -25,7 +21,7 @@ class NeighbourWorker {
       while (root >= graph_.end_of(graph)) ++graph;
       first_ = graph_.begin_of(graph);
       root_ = root;
-      outside_ = 1;  // as if the root were a neighbour of nothing, like all that enter later
+      outside_ = 1;  // the root itself, which is counted until it enters, as later members are
       add(root, 0, Trie<Conn>::kRoot, -1);
       links_.clear();
       if (trie_.size() > kMaxStates) flush();
@@ -98,26 +94,12 @@ class NeighbourWorker {
   std::vector<uint64_t> sums_;     // [state] neighbours of the occurrences that end there
 };
 
-template <class Conn>
-PatternCounts neighbours_with(const Graph& graph, int k, int threads, const KeepGoing& keep_going) {
-  std::vector<NeighbourWorker<Conn>> workers;
-  for (int i = 0; i < threads; ++i) workers.emplace_back(graph, k);
-  const size_t chunk = std::clamp<size_t>(graph.nodes() / (1024 * threads), 1, 256);
-  parallel_chunks(graph.nodes(), chunk, threads, keep_going,
-                  [&](int thread, size_t begin, size_t end, const std::atomic<bool>& stop) {
-                    workers[thread].run(static_cast<uint32_t>(begin), static_cast<uint32_t>(end), stop);
-                  });
-  for (auto& worker : workers) worker.flush();
-  for (int i = 1; i < threads; ++i) workers[0].tally.add(workers[i].tally.result);
-  return std::move(workers[0].tally.result);
-}
-
 }  // namespace
 
 PatternCounts neighbours(const Graph& graph, int k, int threads, const KeepGoing& keep_going) {
   if (k < 1 || k >= kMaxSize) throw BadInput("k must be from 1 to 15");
-  if (graph.arc_classes() <= NarrowConn::kMaxArc) return neighbours_with<NarrowConn>(graph, k, threads, keep_going);
-  return neighbours_with<WideConn>(graph, k, threads, keep_going);
+  if (graph.arc_classes() <= NarrowConn::kMaxArc) return tally_all<NeighbourWorker<NarrowConn>>(graph, k, threads, keep_going);
+  return tally_all<NeighbourWorker<WideConn>>(graph, k, threads, keep_going);
 }
 
 }  // namespace grade

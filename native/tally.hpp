@@ -1,13 +1,17 @@
-// Counts by isomorphism class, fed with small graphs in any order of their nodes.
+// Counts by isomorphism class, fed with small graphs in any order of their nodes, by several threads.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
+#include <vector>
 
 #include "canonical.hpp"
 #include "census.hpp"
 
 namespace grade {
+
+constexpr size_t kMaxStates = size_t{1} << 22;  // bounds a trie's memory; full tries are emptied into the table
 
 class Tally {
  public:
@@ -38,5 +42,21 @@ class Tally {
  private:
   Canonicalizer canonicalize_;
 };
+
+// What one worker for each thread finds from all roots. A Worker has run(begin, end, stop), flush() and a tally.
+template <class Worker>
+PatternCounts tally_all(const Graph& graph, int k, int threads, const KeepGoing& keep_going) {
+  std::vector<Worker> workers;
+  for (int i = 0; i < threads; ++i) workers.emplace_back(graph, k);
+  const size_t chunk = std::clamp<size_t>(graph.nodes() / (1024 * threads), 1, 256);
+  parallel_chunks(graph.nodes(), chunk, threads, keep_going,
+                  [&](int thread, size_t begin, size_t end, const std::atomic<bool>& stop) {
+                    workers[thread].run(static_cast<uint32_t>(begin), static_cast<uint32_t>(end), stop);
+                  });
+  parallel_chunks(threads, 1, threads, keep_going,
+                  [&](int, size_t begin, size_t, const std::atomic<bool>&) { workers[begin].flush(); });
+  for (int i = 1; i < threads; ++i) workers[0].tally.add(workers[i].tally.result);
+  return std::move(workers[0].tally.result);
+}
 
 }  // namespace grade

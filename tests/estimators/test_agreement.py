@@ -1,5 +1,6 @@
 """Agreement: shares of all possible patterns that add up to what is known exactly of their parts."""
 
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -7,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grade.estimators import fit, load_estimator, preset
+from grade import cli
+from grade.estimators import fit, load_estimator, preset, weighing
 from grade.estimators.agreement import agree, of_parts
 from grade.estimators.network import NetworkEstimator
 from grade.graphs import PatternTable, SubgraphSample
 from grade.graphs.possible import possible_patterns
+from grade.graphs.sample import save_sample
 from grade.graphs.smaller import connected_parts
 from grade.sampling import sample
 from grade.sampling.census import Census, take_census
@@ -103,6 +106,7 @@ def test_scores_of_a_model_agree(model: NetworkEstimator, drawn: SubgraphSample,
     census = take_census(load("nas-bench-201"), 4)
     assert model.weighing.interchange
     assert list(model.weighing.agreements) == [(4, True)], "found with the fit"
+    assert model.fitted["agreement"] == {"4": True}
     scores = model.log_probability(census.patterns)
     model.save(tmp_path / "model")
     again = load_estimator(tmp_path / "model")
@@ -146,3 +150,27 @@ def test_agreement_needs_parts_and_their_neighbours(model: NetworkEstimator, dra
     assert not preset("disco", "default", 1000).agree, (
         "hundreds of evaluations for each of all possible patterns"
     )
+
+
+@pytest.mark.parametrize(
+    ("most", "words"), [(10**7, "agree with the neighbours"), (5, "too many patterns are possible")]
+)
+def test_a_fit_says_whether_its_scores_agree(
+    drawn: SubgraphSample,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    most: int,
+    words: str,
+) -> None:
+    save_sample(drawn, tmp_path / "sample")
+    monkeypatch.setattr(weighing, "possible_patterns", partial(possible_patterns, most=most))
+    places = [str(tmp_path / "sample"), "--out", str(tmp_path / "model")]
+    quick = ["--preset", "fast", "--set", "maximum_steps=20", "--device", "cpu"]
+    monkeypatch.setattr(sys, "argv", ["grade", "fit", *places, *quick])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert not stop.value.code
+    assert words in capfd.readouterr().out
+    scores = load_estimator(tmp_path / "model").log_probability(drawn.patterns)
+    assert np.isfinite(scores).all()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from grade import GraphSet, _core
 from grade.errors import InputError
-from grade.graphs import Pattern, PatternTable
+from grade.graphs import PatternTable
 from grade.graphs.counts import Counts
 from grade.graphs.possible import possible_patterns
 from grade.graphs.sample import load_sample, save_sample
@@ -156,4 +156,3 @@ def test_a_pattern_without_neighbours_is_left_out() -> None:
     beside = count_parts(chains([(0, 1)] * 4), 2).neighbours
     assert beside is not None
     assert len(beside.tables[2]) == 0
-    assert Pattern.of([0, 1], [[0, 1], [0, 0]]).key not in {p.key for p in beside.tables[2]}

@@ -52,6 +52,12 @@ def fit(settings: FitSettings, output: OutputSettings) -> None:
                 f"weights at k = {k}: model {model_weight:.2f}, parts joined {joined:.2f}, rarest part"
                 f" {rarest:.2f}"
             )
+        for k, found in data.get("agreement", {}).items():
+            yield (
+                f"scores at k = {k} agree with the neighbours of all parts"
+                if found
+                else f"scores at k = {k} do not agree with the neighbours of parts: too many patterns are possible"
+            )
 
     show(output, data, lines)
 

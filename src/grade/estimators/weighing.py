@@ -212,10 +212,11 @@ class Weighing:
         return self.counts.to_arrays() | parts | found
 
     def to_json(self) -> dict[str, Any]:
+        agreed = {str(k): found is not None for (k, _), found in self.agreements.items()}
         return {
             name: {str(k): asdict(pair[place]) for k, pair in self.calibrations.items()}
             for place, name in enumerate(CALIBRATIONS)
-        }
+        } | {"agreement": agreed}
 
     @classmethod
     def load(

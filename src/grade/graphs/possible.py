@@ -1,8 +1,7 @@
 """Possible patterns: those that can occur in a set, because all their parts do.
 
 A pattern of k nodes occurs only where all its connected parts of k - 1 nodes occur (the rule of Agrawal and Srikant's
-Apriori, 1994). With the parts counted exactly, few patterns are possible that do not occur: in the sets of the paper,
-the possible ones are 1 to 2.5 times as many as those that occur.
+Apriori, 1994). With the parts counted exactly, there are not many more of them than patterns that do occur.
 """
 
 from collections import defaultdict
