@@ -1,6 +1,7 @@
 """Small graph sets for tests, and how to compare them."""
 
 from collections.abc import Iterable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,23 @@ def raw_graph_sets(draw: st.DrawFn, max_graphs: int = 4, max_nodes: int = 7) -> 
 
 def graph_sets(**limits: int) -> st.SearchStrategy[GraphSet]:
     return raw_graph_sets(**limits).map(lambda raw: GraphSet.from_edges(**raw))
+
+
+def forks_without_doubles(operations: tuple[int, ...]) -> GraphSet:
+    """All graphs of two shapes, no two of them isomorphic: a node with two others after it, which the last one joins
+    directly, so that the two are symmetric; or one of them through a fourth.
+    """
+    even = [(0, a, b, c, 7) for a, b, c in product(operations, repeat=3) if b <= c]
+    uneven = [(0, *row, 7) for row in product(operations, repeat=4)]
+    even_edges = [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4)]
+    uneven_edges = [(0, 1), (1, 2), (1, 3), (2, 5), (3, 4), (4, 5)]
+    return GraphSet.from_edges(
+        node_counts=[5] * len(even) + [6] * len(uneven),
+        node_types=[kind for row in (*even, *uneven) for kind in row],
+        edge_counts=[5] * len(even) + [6] * len(uneven),
+        edges=even_edges * len(even) + uneven_edges * len(uneven),
+        node_vocabulary=list("abcdefgh"),
+    )
 
 
 def chains(

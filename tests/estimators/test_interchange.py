@@ -12,13 +12,17 @@ from grade.errors import InputError
 from grade.estimators import fit, load_estimator, preset, preset_for
 from grade.estimators.network import NetworkEstimator
 from grade.estimators.presets import types_to_learn
+from grade.estimators.weighing import Weighing
 from grade.graphs import PatternTable, SubgraphSample
-from grade.graphs.interchange import Interchange
+from grade.graphs.counts import Counts
+from grade.graphs.interchange import ExpectedCounts, Interchange
+from grade.graphs.parts import PartCounts
 from grade.sampling import sample
 from grade.sampling.census import Census, take_census
+from grade.sampling.parts import count_parts
 from grade.settings import EstimatorSettings
 from tests.estimators.spaces import sample_of
-from tests.graph_sets import chains
+from tests.graph_sets import chains, forks_without_doubles
 
 OPERATIONS = (1, 2, 3)
 MERGED = Interchange((OPERATIONS,))
@@ -134,6 +138,24 @@ def test_chance_among_patterns_that_merge_is_what_the_parts_say() -> None:
     assert spread(scores, census.patterns) > 0.1
     model.settings = replace(SETTINGS, parts=False)
     assert spread(model.log_probability(census.patterns), census.patterns) < 1e-9
+
+
+def test_in_a_set_without_doubles_only_symmetric_patterns_differ() -> None:
+    """They do, for two types at symmetric nodes make one graph whichever has which."""
+    graphs = forks_without_doubles(OPERATIONS)
+    parts, census = count_parts(graphs, 3), take_census(graphs, 4)
+    weighing = Weighing(Counts({}, {}), parts, SETTINGS)
+    assert weighing.interchange == MERGED
+    table, merged = census.patterns, MERGED.merged(census.patterns)
+    counts = census.counts.astype(np.float64)
+    expected, _ = ExpectedCounts(Counts({4: table}, {4: counts}), MERGED).of(table)
+    alone = merged.automorphisms == 1
+    np.testing.assert_allclose(counts[alone], expected[alone])
+    difference = (parts.evidence(table) - PartCounts(ExpectedCounts(parts.counts, MERGED)).evidence(table))[:, 0]
+    assert np.abs(difference[alone]).max() > 0.05  # what their parts say
+    ahead = weighing.ahead(table, merged)
+    assert (ahead[alone] == 0).all()
+    assert np.corrcoef(ahead[~alone], np.log(counts / expected)[~alone])[0, 1] > 0.8
 
 
 def test_the_same_seed_gives_the_same_scores_and_another_one_others() -> None:

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from grade import GraphSet
 from grade.graphs import PatternTable
-from grade.graphs.interchange import ExpectedCounts, Interchange, frequent_types, joins
+from grade.graphs.interchange import ExpectedCounts, Interchange, are_drawn, frequent_types, joins
 from grade.sampling.parts import count_parts
 from grade.sources.nas_bench_201 import nas_bench_201
-from tests.graph_sets import chains
+from tests.graph_sets import chains, forks_without_doubles
 
 START, END = 0, 7
 OPERATIONS = (1, 2, 3, 4)
@@ -215,6 +215,16 @@ def test_no_patterns_merge_into_none() -> None:
 
 
 # Counts.
+
+
+def test_a_set_is_drawn_or_enumerated() -> None:
+    classes = Interchange((OPERATIONS,))
+    every = list(product([START], *[OPERATIONS] * 4, [END]))
+    assert not are_drawn(count_parts(chains(every), 3), classes)
+    assert not are_drawn(count_parts(forks_without_doubles(OPERATIONS), 3), classes)
+    for seed in range(5):
+        some = np.random.default_rng(seed).choice(len(every), 500)
+        assert are_drawn(count_parts(chains([every[i] for i in some]), 3), classes)
 
 
 def test_merged_counts_are_the_counts_of_graphs_of_merged_types() -> None:

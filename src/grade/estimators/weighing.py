@@ -22,7 +22,7 @@ from grade.estimators.calibration import Calibration, Rehearsal, calibrate
 from grade.estimators.data import normalised
 from grade.graphs import PatternTable, SubgraphSample
 from grade.graphs.counts import Counts
-from grade.graphs.interchange import ExpectedCounts, Interchange
+from grade.graphs.interchange import ExpectedCounts, Interchange, are_drawn
 from grade.graphs.parts import PartCounts
 from grade.graphs.possible import possible_patterns
 from grade.graphs.smaller import connected_parts
@@ -48,7 +48,9 @@ class Weighing:
         self.merged_counts = self.interchange.merged_counts(counts)
         self.merged_parts: PartCounts | None = None
         self.expected_parts: PartCounts | None = None  # as they would occur if types were given at random
+        self.drawn = True  # whether patterns that merge differ by chance, or only where they are symmetric
         if parts is not None:
+            self.drawn = not self.interchange or are_drawn(parts, self.interchange)
             beside = parts.neighbours
             self.merged_parts = PartCounts(
                 self.interchange.merged_counts(parts.counts),
@@ -145,7 +147,7 @@ class Weighing:
         result = result[rows] - self.interchange.log_ways(patterns)
         if settings.orbit:
             result += np.log(merged.automorphisms[rows] / patterns.automorphisms)
-        return result + self.ahead(patterns) if settings.parts else result
+        return result + self.ahead(patterns, merged.take(rows)) if settings.parts else result
 
     def weighed(self, merged: PatternTable, model: Model, settings: EstimatorSettings) -> Values:
         """[n] what the model, the parts and the sample's counts say of classes of merged types, each by itself."""
@@ -192,13 +194,16 @@ class Weighing:
         parts_each = float(np.average((connected_parts(seen, table) >= 0).sum(1), weights=counts))
         return agree(shares, patterns, table, neighbours, parts_each, self.calibrations[size][1].size)
 
-    def ahead(self, patterns: PatternTable) -> Values:
-        """[n] how much each pattern is ahead of others that merge with it. That is chance, of which the model knows
-        nothing: the difference between its parts as they occur and as they are expected, joined.
+    def ahead(self, patterns: PatternTable, merged: PatternTable) -> Values:
+        """[n] how much each pattern is ahead of others that merge with it, of which the model knows nothing: the difference
+        between its parts as they occur and as they are expected, joined. Where types were not drawn, only patterns that
+        merge into a symmetric one differ, whatever their parts do.
         """
         if self.parts is None or self.expected_parts is None:
             return np.zeros(len(patterns))
         difference: Values = (self.parts.evidence(patterns) - self.expected_parts.evidence(patterns))[:, 0]
+        if not self.drawn:
+            difference = np.where(merged.automorphisms > 1, difference, 0.0)
         return difference.round(6)  # so that where there is no difference rounding makes none
 
     # Storage.

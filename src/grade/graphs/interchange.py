@@ -12,6 +12,10 @@ are expected to be c, where n nodes of S have a type of a class of m types: ther
 |Aut(S)| / |Aut(c)| of them give c. So there is less to learn, from as many occurrences. In a set that was drawn at
 random, patterns that merge into one are equally likely and yet do not occur equally often; how much one is ahead of the
 others, its parts tell (`Weighing.ahead` in `grade.estimators.weighing`).
+
+In a set that was enumerated, they do occur equally often, but for one case. A set that has no graph twice has as many
+graphs with two types at symmetric nodes as with one type at both, while a random draw would have twice as many. So where
+symmetric nodes have equal types, there is more than expected; a merged pattern without symmetry knows nothing of that.
 """
 
 from dataclasses import dataclass
@@ -27,6 +31,7 @@ DISPERSION = 2.0  # the most that chi-square may be, relative to its mean
 TOLERANCE = 0.05  # relative error that is none: in a large set, chance is smaller than what matters
 FEWEST_PARTS = 10  # so many kinds of parts have to be compared, of each of which ...
 FEWEST_COUNTED = 5  # so many occurrences are expected, below which chi-square says nothing
+DRAWN = 0.5  # chi-square relative to its mean: about 1 where types were drawn, and 0 where all are there
 MOST_TYPES = 256  # of that many, no set was enumerated or drawn at random, and comparing all takes long
 
 
@@ -105,6 +110,22 @@ class ExpectedCounts(Counts):
         merged = self.interchange.merged(patterns)
         counts, total = super().of(merged)
         return counts * np.exp(self.interchange.log_share(patterns, merged)), total
+
+
+def are_drawn(parts: PartCounts, interchange: Interchange) -> bool:
+    """Whether patterns that merge into one without symmetry differ in their counts as chance makes them differ, rather
+    than hardly at all: whether the set was drawn, and not enumerated.
+    """
+    expectation = ExpectedCounts(parts.counts, interchange)
+    squares, freedom = 0.0, 0
+    for size, table in parts.counts.tables.items():
+        merged, rows = interchange.distinct(table)
+        expected = expectation.of(table)[0]
+        compared = (merged.automorphisms == 1)[rows] & (expected >= FEWEST_COUNTED)
+        counts, expected = parts.counts.weights[size][compared], expected[compared]
+        squares += float(((counts - expected) ** 2 / expected).sum())
+        freedom += len(counts) - len(np.unique(rows[compared]))
+    return squares >= DRAWN * freedom
 
 
 def frequent_types(parts: PartCounts) -> list[int]:
