@@ -151,7 +151,9 @@ def test_in_a_set_without_doubles_only_symmetric_patterns_differ() -> None:
     expected, _ = ExpectedCounts(Counts({4: table}, {4: counts}), MERGED).of(table)
     alone = merged.automorphisms == 1
     np.testing.assert_allclose(counts[alone], expected[alone])
-    difference = (parts.evidence(table) - PartCounts(ExpectedCounts(parts.counts, MERGED)).evidence(table))[:, 0]
+    difference = (parts.evidence(table) - PartCounts(ExpectedCounts(parts.counts, MERGED)).evidence(table))[
+        :, 0
+    ]
     assert np.abs(difference[alone]).max() > 0.05  # what their parts say
     ahead = weighing.ahead(table, merged)
     assert (ahead[alone] == 0).all()
