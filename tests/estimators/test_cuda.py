@@ -22,8 +22,8 @@ from tests.estimators.spaces import census_201, uniform_sample
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 
 MODELS = ["autoregressive", "disco", "digress", "defog", "graphvae"]
-# A large epsilon: gradients that are zero but for rounding must not be blown up to whole steps. Nothing to weigh, so that a
-# fit is one training.
+# A large epsilon: gradients that are zero but for rounding must not be blown up to whole steps. Nothing to weigh,
+# so that a fit is one training.
 SMALL = EstimatorSettings(
     layers=2,
     width=32,

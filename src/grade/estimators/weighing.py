@@ -195,9 +195,9 @@ class Weighing:
         return agree(shares, patterns, table, neighbours, parts_each, self.calibrations[size][1].size)
 
     def ahead(self, patterns: PatternTable, merged: PatternTable) -> Values:
-        """[n] how much each pattern is ahead of others that merge with it, of which the model knows nothing: the difference
-        between its parts as they occur and as they are expected, joined. Where types were not drawn, only patterns that
-        merge into a symmetric one differ, whatever their parts do.
+        """[n] how much each pattern is ahead of others that merge with it, of which the model knows nothing: the
+        difference between its parts as they occur and as they are expected, joined. Where types were not drawn, only
+        patterns that merge into a symmetric one differ, whatever their parts do.
         """
         if self.parts is None or self.expected_parts is None:
             return np.zeros(len(patterns))

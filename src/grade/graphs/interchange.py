@@ -13,9 +13,10 @@ are expected to be c, where n nodes of S have a type of a class of m types: ther
 random, patterns that merge into one are equally likely and yet do not occur equally often; how much one is ahead of the
 others, its parts tell (`Weighing.ahead` in `grade.estimators.weighing`).
 
-In a set that was enumerated, they do occur equally often, but for one case. A set that has no graph twice has as many
-graphs with two types at symmetric nodes as with one type at both, while a random draw would have twice as many. So where
-symmetric nodes have equal types, there is more than expected; a merged pattern without symmetry knows nothing of that.
+In a set that was enumerated, they do occur equally often, but for one case. A set that has no graph twice has one graph
+where two symmetric nodes have types a and b, as it has one where both have a; a random draw gives the first twice as
+often. So there is more than expected of patterns with equal types at symmetric nodes. Patterns that merge into one
+without symmetry know nothing of that.
 """
 
 from dataclasses import dataclass
