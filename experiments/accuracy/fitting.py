@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from grade.errors import InputError
 from grade.graphs import PatternTable
+from grade.graphs.counts import Counts
 from grade.graphs.sample import SubgraphSample, load_sample
 from grade.sampling.census import Census
 from grade.settings import EstimatorSettings
@@ -56,7 +57,9 @@ def run_cell(cell: Cell, scorings: list[str], inputs: Path, settings: Settings, 
     censuses, samples = read_inputs(cell, inputs, settings)
     facts = facts_of(cell, censuses, samples)
     if cell.estimator == "ceiling":
-        return facts | {"scorings": {"default": ceiling(censuses[-1].counts, len(samples[-1]), cell.seed)}}
+        require_parts(samples, inputs)
+        top = ceiling(censuses[-1].counts, len(samples[-1]), cell.seed) | merged_ceiling(samples[-1], censuses[-1])
+        return facts | {"scorings": {"default": top}}
     if cell.estimator in PARTS:
         require_parts(samples, inputs)
         return facts | {"scorings": {"default": parts_alone(samples[-1], censuses[-1], cell.estimator)}}
@@ -320,3 +323,20 @@ def ceiling(counts: NDArray[np.uint64], occurrences: int, seed: int) -> Result:
     for name, other in others.items():
         result |= {f"{name}{key}": value for key, value in compare(other.astype(np.float64), counts).items()}
     return result
+
+
+def merged_ceiling(sample: SubgraphSample, census: Census) -> Result:
+    """The same for what the default makes of interchangeable types: rank correlations of the census's counts with
+    those of the merged types, divided among their patterns; nothing where no types are interchangeable.
+    """
+    from grade.estimators import preset
+    from grade.estimators.weighing import Weighing
+
+    k, settings = census.patterns.size, preset("autoregressive", "default")
+    weighing = Weighing(Counts({}, {}), sample.parts, settings)
+    if not weighing.interchange:
+        return {}
+    truth = Counts({k: census.patterns}, {k: census.counts.astype(np.float64)})
+    merged = weighing.interchange.merged_counts(truth)
+    scores = weighing.score(census.patterns, lambda table: np.log(merged.of(table)[0]), settings)
+    return {f"merged_{key}": value for key, value in compare(scores, census.counts).items()}

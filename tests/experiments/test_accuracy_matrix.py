@@ -1,5 +1,6 @@
 """The accuracy experiment without running it: its matrix, its schedule, the paper's figures, how cells are scored."""
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,9 @@ import numpy as np
 import pytest
 
 from grade.errors import InputError
+from grade.sampling import sample
+from grade.sampling.census import take_census
+from tests.graph_sets import chains
 
 SAMPLERS = ("ars", "nrs", "rand-esu", "rand-fase")
 
@@ -171,6 +175,20 @@ def test_ceilings(module: Any) -> None:
     assert tied["ties_spearman"] == pytest.approx(np.sqrt(0.75), abs=1e-3)
     assert tied["ties_kendall"] == pytest.approx(np.sqrt(0.5), abs=1e-3)
     assert tied["sample_spearman"] < tied["spearman"] < tied["ties_spearman"] + 0.02
+
+
+def test_the_ceiling_of_merged_types(module: Any) -> None:
+    """In an enumerated space, patterns that merge occur equally often; types that were drawn differ by chance."""
+    ceiling = module("fitting").merged_ceiling
+    every = list(product([0], *[(1, 2, 3)] * 4, [7]))
+    some = [every[i] for i in np.random.default_rng(0).choice(len(every), 400)]
+    found = {}
+    for name, rows in (("enumerated", every * 4), ("drawn", some), ("different", [(0, 1, 2, 3, 4, 7)] * 40)):
+        graphs = chains(rows)
+        found[name] = ceiling(sample(graphs, 4, "rand-esu", count=100, seed=0), take_census(graphs, 4))
+    assert found["enumerated"] == pytest.approx({"merged_spearman": 1, "merged_kendall": 1})
+    assert 0.7 < found["drawn"]["merged_spearman"] < 0.99
+    assert found["different"] == {}
 
 
 def test_a_result_of_a_later_place_counts(module: Any, tmp_path: Path) -> None:
