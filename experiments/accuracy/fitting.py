@@ -58,7 +58,9 @@ def run_cell(cell: Cell, scorings: list[str], inputs: Path, settings: Settings, 
     facts = facts_of(cell, censuses, samples)
     if cell.estimator == "ceiling":
         require_parts(samples, inputs)
-        top = ceiling(censuses[-1].counts, len(samples[-1]), cell.seed) | merged_ceiling(samples[-1], censuses[-1])
+        top = ceiling(censuses[-1].counts, len(samples[-1]), cell.seed) | merged_ceiling(
+            samples[-1], censuses[-1]
+        )
         return facts | {"scorings": {"default": top}}
     if cell.estimator in PARTS:
         require_parts(samples, inputs)
