@@ -21,7 +21,7 @@ install: .make/installed
 .make/tools: pyproject.toml constraints.txt | .make/machine
 	@echo "Setting up $(VENV) (the first time this downloads torch and takes a few minutes) ..."
 	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet -c constraints.txt scikit-build-core nanobind cmake ninja
+	@$(BIN)/python -m pip install --quiet -c constraints.txt scikit-build-core nanobind cmake ninja setuptools wheel
 	@touch $@
 
 .make/installed: .make/tools $(NATIVE)
