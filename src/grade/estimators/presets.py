@@ -1,10 +1,8 @@
 """Presets: the settings of each estimator by purpose and by the size of the sample.
 
-paper      the paper's hyperparameters and its estimate as printed: 200 epochs of a 5-layer graph
-transformer, its
+paper      the paper's hyperparameters and its estimate as printed: 200 epochs of a 5-layer graph transformer, its
            kernels and rounds, independent noise, no orbit correction
-default    what ranks best: the number of steps chosen on held-out types, the exact bridge, shared noise,
-the orbit
+default    what ranks best: the number of steps chosen on held-out types, the exact bridge, shared noise, the orbit
            correction, several networks averaged where that is cheap
 fast       one small network and a short path, for a first look
 
@@ -28,10 +26,8 @@ from grade.graphs.interchange import Interchange
 from grade.settings import EstimatorSettings
 
 PRESETS = ("default", "fast", "paper")
-MOST_STEPS, STEPS_PER_TYPE = (
-    4_000,
-    40,
-)  # few types need few steps: what is left, the counts of the sample correct
+# Few types need few steps: what is left, the counts of the sample correct.
+MOST_STEPS, STEPS_PER_TYPE = 4_000, 40
 DIFFUSION = ("disco", "digress", "defog")
 
 Values = dict[str, Any]

@@ -74,12 +74,11 @@ def train(
 ) -> Trained:
     """Train the network that ``build`` makes for at most ``steps`` steps.
 
-    Parameters ---------- loss : the loss of a network on a batch of so many graphs that it draws itself, on
-    the device, from torch's default
-        generator; no other source of randomness is used, so that a resumed training repeats an
-        uninterrupted one
-    validate : a figure for the averaged network, lower being better; with it, training stops when the
-    figure has not
+    Parameters
+    ----------
+    loss : the loss of a network on a batch of so many graphs that it draws itself, on the device, from torch's default
+        generator; no other source of randomness is used, so that a resumed training repeats an uninterrupted one
+    validate : a figure for the averaged network, lower being better; with it, training stops when the figure has not
         improved for long, and the network at the best step is returned
     after_step : is given the number of each step that was taken, and the averaged network
     checkpoint : a file that is written now and then, read when it exists, and removed by the caller
