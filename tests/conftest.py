@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,10 @@ from hypothesis import settings
 # The same examples in every run: a test fails because the behaviour broke, and for no other reason.
 settings.register_profile("grade", deadline=None, derandomize=True)
 settings.load_profile("grade")
+
+# A shell starts what runs in the background deaf to Ctrl-C, and so would all be that the tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
