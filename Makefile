@@ -18,6 +18,7 @@ install: .make/installed
 	@command -v "$${CXX:-g++}" >/dev/null || { echo "GraDE needs a C++20 compiler: install g++ 11 or newer (Debian: apt-get install g++), or set CXX."; exit 2; }
 	@mkdir -p .make && touch $@
 
+# setuptools and wheel build what comes as source only (pynauty).
 .make/tools: pyproject.toml constraints.txt | .make/machine
 	@echo "Setting up $(VENV) (the first time this downloads torch and takes a few minutes) ..."
 	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)

@@ -12,7 +12,7 @@ from hypothesis import settings
 settings.register_profile("grade", deadline=None, derandomize=True)
 settings.load_profile("grade")
 
-# A shell starts what runs in the background deaf to Ctrl-C, and so would all be that the tests start and interrupt.
+# A shell makes what it starts in the background deaf to Ctrl-C, and with it all that the tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
