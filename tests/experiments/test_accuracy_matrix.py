@@ -165,6 +165,25 @@ def test_scores_after_some_of_the_rounds(module: Any) -> None:
     assert evaluations == 2 * 10
 
 
+def test_probabilities_are_averaged_round_by_round(module: Any) -> None:
+    """As the logarithm of their mean, with noise of its own in each round."""
+    fitting = module("fitting")
+    from grade.settings import EstimatorSettings
+
+    class Model:
+        settings = EstimatorSettings()
+        evaluations = 0
+
+        def log_probability(self, patterns: list[int]) -> np.ndarray:
+            assert self.settings.rounds == 1
+            self.evaluations = len(patterns)
+            return np.log([0.1 + self.settings.seed / 10_000] * len(patterns))
+
+    scores, evaluations = fitting.mean_probabilities(Model(), EstimatorSettings(rounds=3, seed=0), [0, 1])
+    assert np.allclose(np.exp(scores), (0.1 + 0.2 + 0.3) / 3)
+    assert evaluations == 2 * 3
+
+
 def test_ceilings(module: Any) -> None:
     ceiling = module("fitting").ceiling
     distinct = ceiling(np.array([1, 100, 10_000, 1_000_000], np.uint64), 1_000, 0)
