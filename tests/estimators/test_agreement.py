@@ -146,10 +146,28 @@ def test_agreement_needs_parts_and_their_neighbours(model: NetworkEstimator, dra
     plain = fit(older, replace(model.settings, maximum_steps=20))
     assert isinstance(plain, NetworkEstimator)
     assert not plain.weighing.agreements
+    assert model.fitted["left_out"] == []
+    (sentence,) = plain.fitted["left_out"]
+    assert sentence.startswith("scores at k = 4 do not agree with the neighbours of parts")
     assert np.isfinite(plain.log_probability(drawn.patterns)).all()
     assert not preset("disco", "default", 1000).agree, (
         "hundreds of evaluations for each of all possible patterns"
     )
+
+
+def test_what_a_sample_does_not_allow_is_said(
+    drawn: SubgraphSample, model: NetworkEstimator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Too few types to weigh by, and too many to look for interchangeable ones."""
+    monkeypatch.setattr(weighing, "FEWEST_TYPES", len(drawn.patterns) + 1)
+    monkeypatch.setattr(weighing, "MOST_TYPES", 2)
+    settings = replace(model.settings, maximum_steps=20)
+    alone = fit(drawn, settings)
+    assert isinstance(alone, NetworkEstimator)
+    types, scores = alone.fitted["left_out"]
+    assert "more than 2" in types
+    assert scores.startswith("scores at k = 4 are the model's alone")
+    assert not alone.weighing.left_out([drawn], replace(settings, interchange=False, orbit=False))
 
 
 @pytest.mark.parametrize(
@@ -165,12 +183,15 @@ def test_a_fit_says_whether_its_scores_agree(
 ) -> None:
     save_sample(drawn, tmp_path / "sample")
     monkeypatch.setattr(weighing, "possible_patterns", partial(possible_patterns, most=most))
+    monkeypatch.setattr(weighing, "MOST_TYPES", 2)
     places = [str(tmp_path / "sample"), "--out", str(tmp_path / "model")]
     quick = ["--preset", "fast", "--set", "maximum_steps=20", "--device", "cpu"]
     monkeypatch.setattr(sys, "argv", ["grade", "fit", *places, *quick])
     with pytest.raises(SystemExit) as stop:
         cli.main()
     assert not stop.value.code
-    assert words in capfd.readouterr().out
+    told = capfd.readouterr().out
+    assert words in told
+    assert "interchangeable types were not looked for among more than 2" in told
     scores = load_estimator(tmp_path / "model").log_probability(drawn.patterns)
     assert np.isfinite(scores).all()

@@ -74,7 +74,7 @@ def test_the_ars_report_has_its_rate(run: Any) -> None:
 def test_bad_input_gives_one_sentence_and_writes_nothing(run: Any, tmp_path: Path) -> None:
     for arguments, sentence in (
         (("--count", "0"), "The number of samples is 0"),
-        ((), "Give either the number of samples"),
+        ((), "Give the number of samples"),
         (("--count", "5", "--method", "esu"), "There is no sampler named 'esu'"),
         (("--count", "5", "-r", "-2"), "r is -2.0"),
         (("--count", "1000", "--method", "ars"), "ARS accepts too few"),

@@ -58,6 +58,7 @@ def fit(settings: FitSettings, output: OutputSettings) -> None:
                 if found
                 else f"scores at k = {k} do not agree with the neighbours of parts: too many patterns are possible"
             )
+        yield from data.get("left_out", [])
 
     show(output, data, lines)
 

@@ -117,7 +117,7 @@ class NetworkEstimator(ABC):
             self.rehearse(samples, trials, steps, phases)
         seeds = [settings.seed + i for i in range(settings.members)]
         members = self.train_all("member", [everything] * len(seeds), steps, None, seeds, phases)
-        self.finish([member.network for member in members], steps, trials, started)
+        self.finish(samples, [member.network for member in members], steps, trials, started)
 
     def begin(self, samples: list[SubgraphSample], settings: EstimatorSettings) -> TrainingData:
         """All that comes before the training."""
@@ -134,7 +134,14 @@ class NetworkEstimator(ABC):
         self.prepare(everything)
         return everything
 
-    def finish(self, networks: list[nn.Module], steps: int, trials: list[Trained], started: float) -> None:
+    def finish(
+        self,
+        samples: list[SubgraphSample],
+        networks: list[nn.Module],
+        steps: int,
+        trials: list[Trained],
+        started: float,
+    ) -> None:
         """All that comes after it."""
         self.networks = networks
         self.weighing.settle(partial(self.probabilities, networks), self.settings)
@@ -145,6 +152,7 @@ class NetworkEstimator(ABC):
             "seconds": time.monotonic() - started,
             "held_out": [trial.history for trial in trials],
             **self.weighing.to_json(),
+            "left_out": self.weighing.left_out(samples, self.settings),
             "interchangeable": [
                 [names[kind] if names else str(kind) for kind in members]
                 for members in self.weighing.interchange.classes

@@ -42,8 +42,8 @@ def fit_side_by_side(
         return models
     networks = train_at_once(models, data, steps)
     seconds = (time.monotonic() - started) / len(models)
-    for model, network, number in zip(models, networks, steps, strict=True):
-        model.finish([network], number, [], time.monotonic() - seconds)
+    for model, sample, network, number in zip(models, samples, networks, steps, strict=True):
+        model.finish([sample], [network], number, [], time.monotonic() - seconds)
     return models
 
 
