@@ -5,8 +5,8 @@
 
 An autoregressive network that learned random linear extensions is joined by one of another seed, of another family of
 orders, or by DisCo-E, each fitted to the same sample. A pattern's score is the mean of both logarithms of its class's
-probability: DisCo-E gives a bound, and that mean does not mind how far below the truth it lies. No counts are used besides
-the model. One JSON line for each set, size and seed is kept in `mixtures.jsonl`, what is there is not made again, and
+probability: DisCo-E gives a bound, and that mean does not mind how far below the truth it lies. No counts are used.
+One JSON line for each set, size and seed is kept in `mixtures.jsonl`, what is there is not made again, and
 `mixtures.md` has the means. A line takes ten minutes on a core, nearly all of them for DisCo-E.
 """
 
