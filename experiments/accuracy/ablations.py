@@ -34,8 +34,6 @@ OPEN = (  # variant, scoring, and in words: what the paper leaves open, one chan
     ("paper", "paper", "as in the tables"),
     ("paper-last", "paper", "weights of the last step"),
     ("paper-512", "paper", "batches of 512"),
-    ("paper-last-512", "paper", "both of these"),
-    ("paper-normalised", "paper", "normalised rate"),
     ("paper", "paper-probabilities", "mean of probabilities"),
     ("paper-all", "paper", "all orders"),
 )
