@@ -21,7 +21,7 @@ from grade.settings import EstimatorSettings
 
 NOT_SETTINGS = (
     "at",
-    "mean_of",
+    "mean_probabilities",
     "preset",
     "scorings",
     "together",
@@ -202,7 +202,7 @@ def scored(
     if blocks:
         by_rounds, evaluations = scores_by_rounds(model, chosen, patterns, blocks)
         scores = by_rounds[max(blocks)]
-    elif table.get("mean_of") == "probabilities":
+    elif table.get("mean_probabilities"):
         scores, evaluations = mean_probabilities(model, chosen, patterns)
     else:
         scores, evaluations = class_scores(model, chosen, patterns, known)

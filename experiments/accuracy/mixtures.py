@@ -11,7 +11,9 @@ One JSON line for each set, size and seed is kept in `mixtures.jsonl`, what is t
 """
 
 import argparse
+from collections.abc import Iterable
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -29,9 +31,17 @@ from cells import (
     select,
     write_lines,
 )
-from fitting import Scores, compare, estimator_changes, read_inputs, size_of, training_settings
+from fitting import (
+    Scores,
+    class_scores,
+    compare,
+    estimator_changes,
+    read_inputs,
+    size_of,
+    training_settings,
+)
 from prepare import prepare
-from run import commit
+from run import commit, device_name
 
 from grade.errors import InputError
 from grade.files import whole_file
@@ -47,8 +57,8 @@ SECONDS = {
 TYPES = 1_000  # that are scored: a path takes hundreds of evaluations for each
 
 
-def class_scores(cell: Cell, inputs: Path, settings: Settings, more: int, types: int) -> tuple[Scores, Any]:
-    """Log-probabilities of the classes of so many types at most, and the counts of these."""
+def scores_of(cell: Cell, more: int, inputs: Path, settings: Settings, types: int) -> tuple[Scores, Any]:
+    """Log-probabilities of the classes of so many types at most, and the counts of these; ``more``: of the seed."""
     from grade.estimators import fit
 
     (census,), (sample,) = read_inputs(cell, inputs, settings)
@@ -56,31 +66,31 @@ def class_scores(cell: Cell, inputs: Path, settings: Settings, more: int, types:
     chosen = training_settings(cell, settings, *size_of([sample], cell, settings), 1)
     model = fit(sample, replace(chosen, seed=chosen.seed + more))
     own = estimator_changes(changes(settings, "scorings", "default"), "scoring default", cell.estimator)
-    model.settings = replace(chosen, **own)  # type: ignore[attr-defined]  # of every estimator with a network
-    return model.log_probability(census.patterns.take(rows)), census.counts[rows]
+    scores, _ = class_scores(model, replace(chosen, **own), census.patterns.take(rows), {})
+    return scores, census.counts[rows]
 
 
 def measure(cell: Cell, inputs: Path, settings: Settings, types: int) -> Result:
     """Both measures of each model alone and of each mixture."""
 
-    def scores_of(estimator: str, variant: str, more: int) -> tuple[Scores, Any]:
-        return class_scores(
-            replace(cell, estimator=estimator, variant=variant), inputs, settings, more, types
-        )
+    def member(estimator: str, variant: str, more: int) -> tuple[Scores, Any]:
+        own = replace(cell, estimator=estimator, variant=variant)
+        return scores_of(own, more, inputs, settings, types)
 
-    first, counts = scores_of(*FIRST)
+    first, counts = member(*FIRST)
     figures = {"alone": {"first": compare(first, counts)}, "mixed": {}}
-    for name, member in SECONDS.items():
-        second, _ = scores_of(*member)
+    for name, kind in SECONDS.items():
+        second, _ = member(*kind)
         figures["alone"][name] = compare(second, counts)
         figures["mixed"][name] = compare((first + second) / 2, counts)
-    return {**asdict(cell), "commit": commit(), "scored": len(counts), "scorings": figures}
+    return {**asdict(cell), "scored": len(counts), "scorings": figures}
 
 
-def page(results: list[Result], settings: Settings) -> str:
+def page(results: Iterable[Result], settings: Settings) -> str:
     """The table: Spearman's rho of the first model, of each second one alone, and of both together."""
     groups: dict[tuple[str, int], list[Result]] = {}
-    for result in results:
+    sets = list(settings["sets"])
+    for result in sorted(results, key=lambda r: (sets.index(r["set"]), r["k"], r["seed"])):
         groups.setdefault((result["set"], result["k"]), []).append(result)
 
     def figure(own: list[Result], part: str, name: str) -> str:
@@ -94,13 +104,13 @@ def page(results: list[Result], settings: Settings) -> str:
         *(f"with {name} (that alone)" for name in SECONDS),
         "seeds",
         "types",
-        "commit",
+        "commit, machine, date",
     ]
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for (name, k), own in groups.items():
         title = settings["sets"][name]["title"]
         mixed = [f"{figure(own, 'mixed', s)} ({figure(own, 'alone', s)})" for s in SECONDS]
-        commits = ", ".join(sorted({result["commit"] for result in own}))
+        origins = sorted({f"{result['commit']}, {result['device']}, {result['date']}" for result in own})
         cells = [
             title,
             str(k),
@@ -108,7 +118,7 @@ def page(results: list[Result], settings: Settings) -> str:
             *mixed,
             str(len(own)),
             str(own[0]["scored"]),
-            commits,
+            "; ".join(origins),
         ]
         lines.append(f"| {' | '.join(cells)} |")
     text = (
@@ -140,6 +150,7 @@ def main() -> None:
     ]
     inputs = arguments.inputs or (arguments.out / "inputs" if arguments.quick else Path("carry"))
     lines = arguments.out / "mixtures.jsonl"
+    facts = {"commit": commit(), "device": device_name(), "date": datetime.now(UTC).strftime("%Y-%m-%d")}
     try:
         wanted = select({cell: [] for cell in cells}, arguments.only)
         if arguments.quick:
@@ -147,14 +158,13 @@ def main() -> None:
         results = read_results(lines) if lines.is_file() else {}
         for cell in wanted:
             if cell not in results:
-                results[cell] = measure(cell, inputs, settings, 200 if arguments.quick else TYPES)
+                results[cell] = facts | measure(cell, inputs, settings, 200 if arguments.quick else TYPES)
                 write_lines(results.values(), lines)
                 print(f"{cell.name}: {results[cell]['scorings']}", flush=True)
     except InputError as error:
         parser.exit(2, f"{error}\n")
-    ordered = [results[cell] for cell in cells if cell in results]
     with whole_file(arguments.out / "mixtures.md") as temporary:
-        temporary.write_text(page(ordered, settings), encoding="utf-8")
+        temporary.write_text(page(results.values(), settings), encoding="utf-8")
 
 
 if __name__ == "__main__":

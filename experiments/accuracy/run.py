@@ -126,7 +126,7 @@ def work(pipe: Connection, gpu: bool, inputs: Path, settings: Settings, jobs: in
 
     torch.set_num_threads(1)
     torch.set_float32_matmul_precision("high")
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.machine() + " CPU"
+    device = device_name()
     pipe.send(None)
     while True:
         try:
@@ -322,6 +322,13 @@ def shared_gpu(wanted: bool) -> Iterator[bool]:
                     subprocess.run([control], input=b"quit\n", env=environment, timeout=10, check=False)
                 except subprocess.TimeoutExpired:
                     print("The multi-process service did not end in time.", file=sys.stderr)
+
+
+def device_name() -> str:
+    """What networks are trained on."""
+    import torch
+
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else platform.machine() + " CPU"
 
 
 def commit() -> str:

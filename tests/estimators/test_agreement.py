@@ -12,7 +12,7 @@ from grade import cli
 from grade.estimators import fit, load_estimator, preset, weighing
 from grade.estimators.agreement import agree, of_parts
 from grade.estimators.network import NetworkEstimator
-from grade.graphs import PatternTable, SubgraphSample
+from grade.graphs import PatternTable, SubgraphSample, interchange
 from grade.graphs.possible import possible_patterns
 from grade.graphs.sample import save_sample
 from grade.graphs.smaller import connected_parts
@@ -148,7 +148,7 @@ def test_agreement_needs_parts_and_their_neighbours(model: NetworkEstimator, dra
     assert not plain.weighing.agreements
     assert model.fitted["left_out"] == []
     (sentence,) = plain.fitted["left_out"]
-    assert sentence.startswith("scores at k = 4 do not agree with the neighbours of parts")
+    assert sentence.startswith("scores at k = 4 do not agree with the neighbours of parts: those of 3 nodes")
     assert np.isfinite(plain.log_probability(drawn.patterns)).all()
     assert not preset("disco", "default", 1000).agree, (
         "hundreds of evaluations for each of all possible patterns"
@@ -160,12 +160,13 @@ def test_what_a_sample_does_not_allow_is_said(
 ) -> None:
     """Too few types to weigh by, and too many to look for interchangeable ones."""
     monkeypatch.setattr(weighing, "FEWEST_TYPES", len(drawn.patterns) + 1)
-    monkeypatch.setattr(weighing, "MOST_TYPES", 2)
+    monkeypatch.setattr(interchange, "MOST_TYPES", 2)
     settings = replace(model.settings, maximum_steps=20)
     alone = fit(drawn, settings)
     assert isinstance(alone, NetworkEstimator)
     types, scores = alone.fitted["left_out"]
-    assert "more than 2" in types
+    assert types.startswith("interchangeable types were not looked for")
+    assert not alone.weighing.interchange
     assert scores.startswith("scores at k = 4 are the model's alone")
     assert not alone.weighing.left_out([drawn], replace(settings, interchange=False, orbit=False))
 
@@ -183,7 +184,7 @@ def test_a_fit_says_whether_its_scores_agree(
 ) -> None:
     save_sample(drawn, tmp_path / "sample")
     monkeypatch.setattr(weighing, "possible_patterns", partial(possible_patterns, most=most))
-    monkeypatch.setattr(weighing, "MOST_TYPES", 2)
+    monkeypatch.setattr(interchange, "MOST_TYPES", 2)
     places = [str(tmp_path / "sample"), "--out", str(tmp_path / "model")]
     quick = ["--preset", "fast", "--set", "maximum_steps=20", "--device", "cpu"]
     monkeypatch.setattr(sys, "argv", ["grade", "fit", *places, *quick])
@@ -192,6 +193,6 @@ def test_a_fit_says_whether_its_scores_agree(
     assert not stop.value.code
     told = capfd.readouterr().out
     assert words in told
-    assert "interchangeable types were not looked for among more than 2" in told
+    assert "interchangeable types were not looked for" in told
     scores = load_estimator(tmp_path / "model").log_probability(drawn.patterns)
     assert np.isfinite(scores).all()

@@ -26,10 +26,10 @@ def test_logarithms_are_averaged(module: Any, monkeypatch: pytest.MonkeyPatch) -
         ("disco", "paper", 0): -truth / 2,
     }
 
-    def known(cell: Any, inputs: Path, settings: Any, more: int, types: int) -> Any:
+    def known(cell: Any, more: int, inputs: Path, settings: Any, types: int) -> Any:
         return answers[cell.estimator, cell.variant, more], counts
 
-    monkeypatch.setattr(mixtures, "class_scores", known)
+    monkeypatch.setattr(mixtures, "scores_of", known)
     cell = cells.Cell("nas-bench-201", 4, "rand-esu", "mixtures", "default", 0)
     figures = mixtures.measure(cell, Path(), {}, 50)["scorings"]
     assert figures["alone"]["first"]["spearman"] == pytest.approx(1)
@@ -58,6 +58,14 @@ def test_a_small_run_goes_on_where_it_was(tmp_path: Path) -> None:
     before = lines.read_text()
     assert start("--only", "seed=0") == ""
     assert lines.read_text() == before
+
+
+def test_the_page_shows_the_committed_results(module: Any) -> None:
+    folder, cells = SCRIPT.parent / "results", module("cells")
+    results = cells.read_results(folder / "mixtures.jsonl").values()
+    page = module("mixtures").page(results, cells.read_settings())
+    assert page == (folder / "mixtures.md").read_text(encoding="utf-8")
+    assert {result["seed"] for result in results} == {0, 1, 2}
 
 
 def test_a_wrong_filter_is_refused(tmp_path: Path) -> None:

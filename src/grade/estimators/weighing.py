@@ -22,7 +22,7 @@ from grade.estimators.calibration import Calibration, Rehearsal, calibrate
 from grade.estimators.data import normalised
 from grade.graphs import PatternTable, SubgraphSample
 from grade.graphs.counts import Counts
-from grade.graphs.interchange import MOST_TYPES, ExpectedCounts, Interchange, are_drawn, frequent_types
+from grade.graphs.interchange import ExpectedCounts, Interchange, are_drawn, too_many_types
 from grade.graphs.parts import PartCounts
 from grade.graphs.possible import possible_patterns
 from grade.graphs.smaller import connected_parts
@@ -136,19 +136,18 @@ class Weighing:
     def left_out(self, samples: Sequence[SubgraphSample], settings: EstimatorSettings) -> list[str]:
         """Sentences on what the settings want and the samples do not allow."""
         found = []
-        if self.parts is not None and settings.interchange and len(frequent_types(self.parts)) > MOST_TYPES:
-            found.append(f"interchangeable types were not looked for among more than {MOST_TYPES}")
+        if self.parts is not None and settings.interchange and too_many_types(self.parts):
+            found.append("interchangeable types were not looked for: there are too many types to compare")
         for k in [sample.size for sample in samples] if self.weighs(settings) else []:
+            counted = settings.agree and settings.parts and self.parts is not None
             if k not in self.calibrations:
                 found.append(
                     f"scores at k = {k} are the model's alone: the sample shows too few types to weigh by"
                 )
-            elif (
-                settings.agree and settings.parts and self.parts is not None and not self.agrees(k, settings)
-            ):
+            elif counted and not self.agrees(k, settings):
                 found.append(
-                    f"scores at k = {k} do not agree with the neighbours of parts: these were not counted, or there are"
-                    " too many"
+                    f"scores at k = {k} do not agree with the neighbours of parts: those of {k - 1} nodes were not"
+                    " counted with the sample"
                 )
         return found
 

@@ -45,9 +45,8 @@ class Interchange:
     @classmethod
     def of(cls, parts: PartCounts) -> "Interchange":
         """The classes of a set, by its counts of parts: each type joins the first class that it fits."""
-        kinds = frequent_types(parts)
         classes: list[tuple[int, ...]] = []
-        for kind in kinds if len(kinds) <= MOST_TYPES else []:
+        for kind in [] if too_many_types(parts) else frequent_types(parts):
             for i, members in enumerate(classes):
                 if joins(kind, members, parts):
                     classes[i] = (*members, kind)
@@ -127,6 +126,11 @@ def are_drawn(parts: PartCounts, interchange: Interchange) -> bool:
         squares += float(((counts - expected) ** 2 / expected).sum())
         freedom += len(counts) - len(np.unique(rows[compared]))
     return squares >= DRAWN * freedom
+
+
+def too_many_types(parts: PartCounts) -> bool:
+    """Whether there are more types than are compared."""
+    return len(frequent_types(parts)) > MOST_TYPES
 
 
 def frequent_types(parts: PartCounts) -> list[int]:
