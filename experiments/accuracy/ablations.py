@@ -5,7 +5,7 @@ the same grids.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from cells import DENSITY, PARTS, Settings
+from cells import PARTS, Settings
 from summary import (
     AUTOREGRESSIVE,
     SAMPLERS,
@@ -21,14 +21,6 @@ from summary import (
 )
 
 ORDERS = ("linear", "level", "canonical", "all")
-SHOWN = (
-    "paper",
-    "default",
-    "fast",
-    "one-network",
-    "no-interchange",
-    "learn-parts",
-)  # variants that have a grid of their own, besides those of orders
 NOISES = {"own": "own", "shared": "shared", "stratified": "own, stratified", "both": "shared, stratified"}
 OPEN = (  # variant, scoring, and in words: what the paper leaves open, one change at a time
     ("paper", "paper", "as in the tables"),
@@ -260,17 +252,10 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
             key = Key(*place, "rand-esu", "autoregressive", variant, "default")
             yield AUTOREGRESSIVE["default"], variant, key
 
-    def variants(place: Place) -> Cells:
-        shown = {
-            *SHOWN,
-            *(variant for variant, _, _ in OPEN),
-            *(f"{kind}-{family}" for kind in ("orders", "paper") for family in ORDERS),
-        }
-        others = {k.variant: None for k in summaries if k.variant not in shown and k.density == DENSITY}
-        for variant in ["default", *others] if others else []:
-            yield "autoregressive", variant, Key(*place, "rand-esu", "autoregressive", variant, "default")
-        for variant in ["paper", *others] if others else []:
-            yield "DisCo-E", variant, Key(*place, "rand-esu", "disco", variant, "default")
+    def larger(place: Place) -> Cells:
+        for variant, column in (("default", "as by default"), ("larger", "larger")):
+            key = Key(*place, "rand-esu", "autoregressive", variant, "default")
+            yield AUTOREGRESSIVE["default"], column, key
 
     made = [
         grid(
@@ -418,13 +403,13 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
             presets,
         ),
         grid(
-            "variants",
-            "Other variants",
-            "Other settings of the training.",
-            "variant",
+            "larger",
+            "Larger networks",
+            "Networks of 4 layers of 256 against those of the default, which are sized by the types seen.",
+            "networks",
             settings,
             summaries,
-            variants,
+            larger,
         ),
     ]
     found = [one for one in made if one is not None]
