@@ -14,6 +14,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 mpl.rcParams["svg.hashsalt"] = "accuracy"  # the same figure gives the same file
+LEGEND_LINE = 0.17  # inches
 
 
 def save(figure: Any, path: Path, top: float = 1.0) -> None:
@@ -91,8 +92,9 @@ def draw_grid(settings: Settings, grid: Grid, path: Path) -> None:
     methods = list(dict.fromkeys(method for _, method in grid.rows))
     columns = min(4, len(places))
     rows = -(-len(places) // columns)
+    above = 0.25 + LEGEND_LINE * -(-len(methods) // 2)  # inches, of the legend
     figure, axes = plt.subplots(
-        rows, columns, figsize=(max(6.0, 3.2 * columns), 3.0 * rows + 0.22 * len(methods)), squeeze=False
+        rows, columns, figsize=(max(6.0, 3.2 * columns), 3.0 * rows + above), squeeze=False
     )
     for axis, (name, k) in zip(axes.flat, places, strict=False):
         for number, method in enumerate(methods):
@@ -130,4 +132,4 @@ def draw_grid(settings: Settings, grid: Grid, path: Path) -> None:
         handles, labels = axis.get_legend_handles_labels()
         known |= dict(zip(labels, handles, strict=True))
     figure.legend(list(known.values()), list(known), loc="upper center", ncols=2, fontsize=8)
-    save(figure, path, top=1 - 0.3 * (len(known) / 2 + 0.5) / figure.get_figheight())
+    save(figure, path, top=1 - above / figure.get_figheight())
