@@ -1,6 +1,7 @@
 """Neighbours of parts, which add up to larger patterns, and the patterns that are possible at all."""
 
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import networkx as nx
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from grade import GraphSet, _core
 from grade.errors import InputError
-from grade.graphs import PatternTable
+from grade.graphs import PatternTable, possible
 from grade.graphs.counts import Counts
 from grade.graphs.possible import possible_patterns
 from grade.graphs.sample import load_sample, save_sample
@@ -104,6 +105,55 @@ def test_all_possible_patterns_are_found() -> None:
     assert len(found) > 5
 
 
+def every_way(parts: Counts, k: int) -> set[str]:
+    """The possible patterns, by putting every node beside every part with every edge there and back."""
+    table = parts.tables[k - 1]
+    highest = 1 + max(int(t.edges.max(initial=0)) for t in parts.tables.values())
+    kinds = {
+        (kind, loop)
+        for types, edges in zip(parts.tables[2].node_types.tolist(), parts.tables[2].edges, strict=True)
+        for kind, loop in zip(types, edges.diagonal().tolist(), strict=True)
+    }
+    ways = np.array(list(product(range(highest), repeat=2 * (k - 1))), np.uint8)
+    edges = np.zeros((len(kinds), len(table), len(ways), k, k), np.uint8)
+    types = np.zeros((len(kinds), len(table), len(ways), k), np.uint16)
+    edges[..., :-1, :-1], types[..., :-1] = table.edges[:, None], table.node_types[:, None]
+    edges[..., :-1, -1], edges[..., -1, :-1] = ways[:, : k - 1], ways[:, k - 1 :]
+    for own, (kind, loop) in enumerate(sorted(kinds)):
+        types[own, ..., -1], edges[own, ..., -1, -1] = kind, loop
+    everything = PatternTable.canonical(types.reshape(-1, k), edges.reshape(-1, k, k))
+    adjacent = (everything.edges | everything.edges.transpose(0, 2, 1)) > 0
+    whole = (np.linalg.matrix_power((adjacent | np.eye(k, dtype=bool)).astype(np.float32), k) > 0).all((1, 2))
+    for node in range(k):
+        rows, rest = without(everything, node)
+        whole[rows] &= np.isin(rest.keys, table.keys)
+    return set(everything.keys[whole].tolist())
+
+
+@settings(max_examples=25, deadline=None)
+@given(graph_sets(max_nodes=5, max_graphs=2), st.integers(3, 4))
+def test_no_possible_pattern_is_dropped_on_the_way(graphs: GraphSet, k: int) -> None:
+    """Cycles and loops among them."""
+    if graphs.largest < k:
+        return
+    parts = count_parts(graphs, k - 1).counts
+    found = possible_patterns(parts, k)
+    assert found is not None
+    assert set(found.keys.tolist()) == every_way(parts, k)
+
+
+def test_many_types_take_no_more_room_than_their_pairs() -> None:
+    """A chain on which no two nodes are of one type. Three nodes in a row are possible, and two of a type beside
+    one of another.
+    """
+    n = 20_000
+    nodes = np.stack([np.arange(n - 1), np.arange(1, n)], 1)
+    pairs = PatternTable.canonical(nodes, np.tile(np.array([[0, 1], [0, 0]], np.uint8), (n - 1, 1, 1)))
+    found = possible_patterns(Counts({2: pairs}, {2: np.ones(n - 1)}), 3)
+    assert found is not None
+    assert len(found) == (n - 2) + 2 * (n - 1)
+
+
 def test_loops_are_part_of_what_is_possible() -> None:
     """b has a loop always; a b without one is not possible."""
     graphs = chains([(0, 1, 0), (1, 0, 1)], loop_types={1: 2})
@@ -113,11 +163,13 @@ def test_loops_are_part_of_what_is_possible() -> None:
     np.testing.assert_array_equal(loops == 2, found.node_types == 1)
 
 
-def test_too_many_possible_patterns_are_none() -> None:
+def test_too_many_possible_patterns_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = count_parts(load("zoo-mini"), 3).counts
     found = possible_patterns(parts, 4)
     assert found is not None
     assert possible_patterns(parts, 4, most=100) is None
+    monkeypatch.setattr(possible, "ROWS", 1_000)
+    assert possible_patterns(parts, 4) is None
 
 
 def test_neighbours_come_with_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

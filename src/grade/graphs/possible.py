@@ -4,9 +4,8 @@ A pattern of k nodes occurs only where all its connected parts of k - 1 nodes oc
 Apriori, 1994). With the parts counted exactly, there are not many more of them than patterns that do occur.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator
-from itertools import product
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +14,18 @@ from grade.graphs.counts import Counts
 from grade.graphs.patterns import PatternTable
 from grade.graphs.smaller import are_connected, connected_parts
 
-BATCH = 400_000  # candidates at a time, to bound memory
+PARTS = 200  # at a time, and ...
+ROWS = 2_000_000  # candidates of so many parts, to bound memory
 MOST = 10_000_000  # candidates in all: about half a minute
 
-Node = tuple[int, int]  # type and loop
-Tie = tuple[int, int]  # edge to the other node, and edge back; (0, 0): not adjacent
+Ids = NDArray[np.int64]
 
 
 def possible_patterns(parts: Counts, k: int, most: int = MOST) -> PatternTable | None:
     """All patterns of k nodes whose connected parts of k - 1 nodes all occur; None if there are more than ``most``
-    ways to put a node beside a part.
+    ways to put a node beside a part that are to be looked at.
 
-    ``parts`` are all that occur of 2 and k - 1 nodes.
+    ``parts`` are all that occur of 2, 3 and k - 1 nodes.
 
     >>> edge = PatternTable.canonical([[0, 1]], [[[0, 1], [0, 0]]])
     >>> found = possible_patterns(Counts({2: edge}, {2: np.ones(1)}), 3)
@@ -35,11 +34,11 @@ def possible_patterns(parts: Counts, k: int, most: int = MOST) -> PatternTable |
     """
     kept = [PatternTable.canonical(np.zeros((0, k), np.uint16), np.zeros((0, k, k), np.uint8))]
     seen = 0
-    for types, edges in batches(parts, k):
-        seen += len(types)
-        if seen > most:
+    for some in beside(parts, k):
+        if some is None or seen + len(some[0]) > most:
             return None
-        candidates = distinct(PatternTable.canonical(types, edges))
+        seen += len(some[0])
+        candidates = distinct(PatternTable.canonical(*some))
         rows = connected_parts(candidates, parts.tables[k - 1])
         connected = np.stack(
             [are_connected(np.delete(np.delete(candidates.edges, i, 1), i, 2)) for i in range(k)], 1
@@ -57,57 +56,133 @@ def distinct(patterns: PatternTable) -> PatternTable:
     return patterns.take(np.unique(patterns.keys, return_index=True)[1])
 
 
-def batches(parts: Counts, k: int) -> Iterator[tuple[NDArray[np.uint16], NDArray[np.uint8]]]:
-    """(types [n, k], edges [n, k, k]) of the parts of k - 1 nodes with another node beside them."""
-    waiting: list[tuple[NDArray[np.uint16], NDArray[np.uint8]]] = []
-    number = 0
-    for types, edges in beside(parts, k):
-        waiting.append((types, edges))
-        number += len(types)
-        if number >= BATCH:
-            yield joined(waiting)
-            waiting, number = [], 0
-    if waiting:
-        yield joined(waiting)
+def beside(parts: Counts, k: int) -> Iterator[tuple[NDArray[np.uint16], NDArray[np.uint8]] | None]:
+    """(types [n, k], edges [n, k, k]) of the parts of k - 1 nodes with another node beside them, some parts at a time;
+    None where these have too many.
 
-
-def joined(
-    pieces: list[tuple[NDArray[np.uint16], NDArray[np.uint8]]],
-) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
-    return np.concatenate([types for types, _ in pieces]), np.concatenate([edges for _, edges in pieces])
-
-
-def beside(parts: Counts, k: int) -> Iterator[tuple[NDArray[np.uint16], NDArray[np.uint8]]]:
-    """Parts with the same nodes together, with every node beside them, tied in every way that two nodes are."""
-    known = ties(parts.tables[2])
+    The new node is tied to one node of the part after the other, in every way that two nodes are. What would connect
+    three nodes as no three are is dropped on the way.
+    """
     table = parts.tables[k - 1]
-    loops = np.diagonal(table.edges, axis1=1, axis2=2)
-    nodes, rows = np.unique(np.stack([table.node_types, loops], 2), axis=0, return_inverse=True)
-    rows = rows.reshape(-1)
-    order = np.argsort(rows, kind="stable")
-    bounds = np.searchsorted(rows[order], np.arange(len(nodes) + 1))
-    for own, begin, end in zip(nodes.tolist(), bounds, bounds[1:], strict=False):
-        index = order[begin:end]
-        old = [known[kind, loop] for kind, loop in own]
-        for kind, loop in sorted(set().union(*old)):
-            choices = [[(0, 0), *sorted(partners.get((kind, loop), ()))] for partners in old]
-            ways = np.array(
-                list(product(*choices))[1:], np.uint8
-            )  # [m, k - 1, 2]; the first is no tie at all
-            edges = np.zeros((len(index), len(ways), k, k), np.uint8)
-            edges[:, :, :-1, :-1] = table.edges[index][:, None]
-            edges[:, :, :-1, -1], edges[:, :, -1, :-1] = ways[..., 0], ways[..., 1]
-            edges[:, :, -1, -1] = loop
-            types = np.array([*(a for a, _ in own), kind], np.uint16)
-            yield np.tile(types, (len(index) * len(ways), 1)), edges.reshape(-1, k, k)
+    known = Ties(parts, k)
+    for begin in range(0, len(table), PARTS):
+        own = table.take(np.arange(begin, min(begin + PARTS, len(table))))
+        nodes, within = known.nodes(own), known.between(own)
+        row, new = known.partners(nodes)
+        ties = np.zeros((len(row), k - 1), np.int64)
+        for i in range(k - 1):
+            choices = known.choices(nodes[row, i], new)
+            if choices is None:
+                yield None
+                return
+            parent, tie = choices
+            row, new, ties = row[parent], new[parent], ties[parent]
+            ties[:, i] = tie
+            occurs = np.ones(len(row), np.bool_)
+            for j in range(i):
+                kinds = nodes[row, j], nodes[row, i], new
+                occurs &= known.together(kinds, (within[row, j, i], ties[:, j], tie))
+            row, new, ties = row[occurs], new[occurs], ties[occurs]
+        tied = ties.any(1)
+        row, new, ties = row[tied], new[tied], ties[tied]
+        edges = np.zeros((len(row), k, k), np.uint8)
+        edges[:, :-1, :-1] = own.edges[row]
+        edges[:, :-1, -1], edges[:, -1, :-1] = np.divmod(ties, known.edge_types)
+        types, edges[:, -1, -1] = np.divmod(known.kinds[new], known.edge_types)
+        yield np.column_stack([own.node_types[row], types]).astype(np.uint16), edges
 
 
-def ties(pairs: PatternTable) -> defaultdict[Node, dict[Node, set[Tie]]]:
-    """For every kind of node, the kinds that it is adjacent to, and how."""
-    found: defaultdict[Node, dict[Node, set[Tie]]] = defaultdict(dict)
-    for (a, b), ((loop_a, there), (back, loop_b)) in zip(
-        pairs.node_types.tolist(), pairs.edges.tolist(), strict=True
-    ):
-        found[a, loop_a].setdefault((b, loop_b), set()).add((there, back))
-        found[b, loop_b].setdefault((a, loop_a), set()).add((back, there))
-    return found
+class Ties:
+    """How two nodes are tied, and three, in all parts that occur.
+
+    The kind of a node is its type with its loop. A tie is the edge to the other node and the edge back, as one number;
+    0: they are not adjacent.
+    """
+
+    def __init__(self, parts: Counts, k: int) -> None:
+        pairs = parts.tables[2]
+        self.edge_types = 1 + max(int(table.edges.max(initial=0)) for table in parts.tables.values())
+        self.kinds = np.unique(self.kind_numbers(pairs))
+        kinds, ties = self.nodes(pairs), self.between(pairs)
+        ways = [
+            np.stack([self.pair(kinds[:, i], kinds[:, j]), ties[:, i, j]], 1) for i, j in ((0, 1), (1, 0))
+        ]
+        pair, self.ties = np.unique(np.concatenate(ways), axis=0).T  # by pairs of kinds
+        self.pairs, self.start, self.number = np.unique(pair, return_index=True, return_counts=True)
+        self.triples = np.zeros(0, np.int64)
+        if k > 3:
+            kinds, ties = self.nodes(parts.tables[3]), self.between(parts.tables[3])
+            keys = [
+                self.key(
+                    (kinds[:, i], kinds[:, j], kinds[:, h]), (ties[:, i, j], ties[:, i, h], ties[:, j, h])
+                )
+                for i, j, h in permutations(range(3))
+            ]
+            self.triples = np.unique(keys)
+
+    def kind_numbers(self, patterns: PatternTable) -> Ids:
+        loops = np.diagonal(patterns.edges, axis1=1, axis2=2)
+        return patterns.node_types.astype(np.int64) * self.edge_types + loops
+
+    def nodes(self, patterns: PatternTable) -> Ids:
+        """[n, k] the kind of each node, as a row of ``kinds``."""
+        return np.searchsorted(self.kinds, self.kind_numbers(patterns))
+
+    def between(self, patterns: PatternTable) -> Ids:
+        """[n, k, k] the tie of each two nodes."""
+        edges = patterns.edges.astype(np.int64)
+        result: Ids = edges * self.edge_types + edges.transpose(0, 2, 1)
+        return result
+
+    def pair(self, first: Ids, second: Ids) -> Ids:
+        """[n] two kinds as one number."""
+        return first * len(self.kinds) + second
+
+    def partners(self, nodes: Ids) -> tuple[Ids, Ids]:
+        """(row, kind) of every row of nodes [n, k] and kind that is adjacent to one of them."""
+        begin, end = (np.searchsorted(self.pairs, self.pair(nodes + more, 0 * nodes)) for more in (0, 1))
+        found = expanded((end - begin).ravel())
+        kinds = self.pairs[begin.ravel()[found[0]] + found[1]] % len(self.kinds)
+        return tuple(np.unique([found[0] // nodes.shape[1], kinds], axis=1))
+
+    def choices(self, old: Ids, new: Ids) -> tuple[Ids, Ids] | None:
+        """(row of the argument, tie) for all ways to tie two nodes [n], not to tie them among these; None if there are
+        more than `ROWS`.
+        """
+        pair = self.pair(old, new)
+        place = np.searchsorted(self.pairs, pair).clip(max=len(self.pairs) - 1)
+        number = np.where(self.pairs[place] == pair, self.number[place], 0)
+        if len(number) + number.sum() > ROWS:
+            return None
+        row, which = expanded(1 + number)
+        tie = self.ties[np.minimum(self.start[place[row]] + which, len(self.ties) - 1)]
+        return row, np.where(which < number[row], tie, 0)
+
+    def together(self, kinds: tuple[Ids, Ids, Ids], ties: tuple[Ids, Ids, Ids]) -> NDArray[np.bool_]:
+        """[n] whether three nodes are tied (first and second, first and third, second and third) as some are that
+        occur, or not all connected.
+        """
+        if len(self.triples) == 0:
+            return np.ones(len(kinds[0]), np.bool_)
+        keys = self.key(kinds, ties)
+        place = np.searchsorted(self.triples, keys).clip(max=len(self.triples) - 1)
+        apart = np.count_nonzero(ties, axis=0) < 2
+        result: NDArray[np.bool_] = apart | (self.triples[place] == keys)
+        return result
+
+    def key(self, kinds: tuple[Ids, Ids, Ids], ties: tuple[Ids, Ids, Ids]) -> Ids:
+        """[n] all of it as one number. Should that overflow, others may share it, and a candidate more is looked at."""
+        result = np.zeros(len(kinds[0]), np.int64)
+        for values, base in [(v, len(self.kinds)) for v in kinds] + [(v, self.edge_types**2) for v in ties]:
+            result = result * base + values
+        return result
+
+
+def expanded(numbers: Ids) -> tuple[Ids, Ids]:
+    """Each row so many times: (row, which of its times).
+
+    >>> [part.tolist() for part in expanded(np.array([2, 0, 1]))]
+    [[0, 0, 2], [0, 1, 0]]
+    """
+    row = np.repeat(np.arange(len(numbers)), numbers)
+    return row, np.arange(len(row)) - (np.cumsum(numbers) - numbers)[row]

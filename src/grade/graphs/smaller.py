@@ -42,8 +42,12 @@ def are_connected(edges: NDArray[np.uint8]) -> NDArray[np.bool_]:
     [True, False]
     """
     k = edges.shape[1]
-    touches = (edges > 0) | (edges.transpose(0, 2, 1) > 0) | np.eye(k, dtype=bool)
-    reached = touches[:, 0]
+    touches = (edges > 0) | (edges.transpose(0, 2, 1) > 0)
+    bits = np.zeros(touches.shape[:2], np.uint16)  # [n, k] the neighbours of each node; MAX_SIZE is 16
+    for node in range(k):
+        bits |= touches[:, :, node].astype(np.uint16) << np.uint16(node)
+    reached = np.ones(len(edges), np.uint16)  # [n] from the first node
     for _ in range(k - 1):
-        reached = np.any(touches & reached[:, :, None], axis=1)
-    return np.asarray(reached.all(axis=1))
+        for node in range(k):
+            reached |= bits[:, node] * (reached >> np.uint16(node) & np.uint16(1))
+    return np.asarray(reached == 2**k - 1)
