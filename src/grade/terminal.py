@@ -136,19 +136,20 @@ def named_progress(label: str) -> Iterator[Callable[[int, int, str], None] | Non
 
 @contextmanager
 def training_progress() -> Iterator[Callable[[dict[str, Any]], None] | None]:
-    """A report for a training that draws phase, step, loss and time left; None where there is no terminal."""
+    """A report for a fit that draws phase, step, loss and time left; None where there is no terminal."""
     if not (sys.stderr.isatty() and first_process()):
         yield None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("loss {task.fields[loss]:.3f}"))
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[loss]}"))
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("fit", total=1, loss=float("nan"))
+        task = bar.add_task("fit", total=1, loss="")
 
         def update(values: dict[str, Any]) -> None:
-            texts = {"description": values["phase"], "loss": values["loss"]}
+            loss = f"loss {values['loss']:.3f}" if "loss" in values else ""
+            texts = {"description": values["phase"], "loss": loss}
             bar.update(task, completed=values["step"], total=values["steps"], **texts)
 
         yield update

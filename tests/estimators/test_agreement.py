@@ -4,6 +4,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from grade import cli
 from grade.estimators import fit, load_estimator, preset, weighing
 from grade.estimators.agreement import agree, of_parts
 from grade.estimators.network import NetworkEstimator
-from grade.graphs import PatternTable, SubgraphSample, interchange
+from grade.graphs import PatternTable, SubgraphSample, interchange, possible
 from grade.graphs.possible import possible_patterns
 from grade.graphs.sample import save_sample
 from grade.graphs.smaller import connected_parts
@@ -196,3 +197,35 @@ def test_a_fit_says_whether_its_scores_agree(
     assert "interchangeable types were not looked for" in told
     scores = load_estimator(tmp_path / "model").log_probability(drawn.patterns)
     assert np.isfinite(scores).all()
+
+
+def test_a_fit_tells_how_far_agreement_is(
+    drawn: SubgraphSample, model: NetworkEstimator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the trainings, in shares that grow; scoring in pieces changes nothing but rounding."""
+    monkeypatch.setattr(weighing, "AT_ONCE", 3)
+    monkeypatch.setattr(possible, "PARTS", 1)
+    told: list[tuple[str, float]] = []
+    settings = replace(model.settings, maximum_steps=20)
+    again = fit(drawn, settings, report=lambda values: told.append((values["phase"], values["step"])))
+    trainings = [phase for phase, _ in told if phase not in ("possible patterns", "agreement")]
+    assert [phase for phase, _ in told[: len(trainings)]] == trainings
+    for what in ("possible patterns", "agreement"):
+        shares = [share for phase, share in told if phase == what]
+        assert len(shares) > 3
+        assert shares == sorted(set(shares))
+        assert 0 == shares[0] < shares[-1] < 1
+    monkeypatch.setattr(weighing, "AT_ONCE", 10**6)
+    whole = fit(drawn, settings).log_probability(drawn.patterns)
+    np.testing.assert_allclose(again.log_probability(drawn.patterns), whole, atol=1e-3)
+
+
+def test_a_fit_can_be_stopped_while_it_looks_for_agreement(
+    drawn: SubgraphSample, model: NetworkEstimator
+) -> None:
+    def watch(values: dict[str, Any]) -> None:
+        if values["phase"] == "agreement":
+            raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        fit(drawn, replace(model.settings, maximum_steps=20), report=watch)

@@ -117,7 +117,7 @@ class NetworkEstimator(ABC):
             self.rehearse(samples, trials, steps, phases)
         seeds = [settings.seed + i for i in range(settings.members)]
         members = self.train_all("member", [everything] * len(seeds), steps, None, seeds, phases)
-        self.finish(samples, [member.network for member in members], steps, trials, started)
+        self.finish(samples, [member.network for member in members], steps, trials, started, report)
 
     def begin(self, samples: list[SubgraphSample], settings: EstimatorSettings) -> TrainingData:
         """All that comes before the training."""
@@ -141,10 +141,16 @@ class NetworkEstimator(ABC):
         steps: int,
         trials: list[Trained],
         started: float,
+        report: Report | None = None,
     ) -> None:
         """All that comes after it."""
+
+        def tell(what: str, share: float) -> None:
+            if report is not None:
+                report({"phase": what, "step": share, "steps": 1.0})
+
         self.networks = networks
-        self.weighing.settle(partial(self.probabilities, networks), self.settings)
+        self.weighing.settle(partial(self.probabilities, networks), self.settings, tell)
         names = self.space.node_vocabulary
         self.fitted = {
             "steps": steps,

@@ -39,7 +39,7 @@ from grade.settings import EstimatorSettings
 Loss = Callable[[nn.Module, int], Tensor]
 """The loss of a network on a batch of so many graphs that it draws itself."""
 Report = Callable[[dict[str, Any]], None]
-"""Receives one dictionary per logged step: phase, step, steps, loss, seconds, eta ..."""
+"""Receives one dictionary per logged step: phase, step, steps; of a training loss, seconds, eta ..."""
 
 CHECKPOINT_SECONDS = 60.0
 LOG_EVERY = 100

@@ -12,6 +12,7 @@ Each step is there only where the settings want it and the sample came with what
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,11 +30,14 @@ from grade.graphs.smaller import connected_parts
 from grade.settings import EstimatorSettings
 
 FEWEST_TYPES = 10  # with fewer types, hiding some says nothing
+AT_ONCE = 5_000  # patterns scored between two reports
 CALIBRATIONS = ("calibration_alone", "calibration")  # names in a stored model
 
 Values = NDArray[np.float64]
 Model = Callable[[PatternTable], Values]
 """[n] log-probability of each class of merged types."""
+Tell = Callable[[str, float], None]
+"""Receives what is done, and the share of it that is done already."""
 
 
 class Weighing:
@@ -121,11 +125,13 @@ class Weighing:
                 )
             self.calibrations[sample.size] = alone, calibrate(rehearsals, size)
 
-    def settle(self, model: Model, settings: EstimatorSettings) -> None:
+    def settle(
+        self, model: Model, settings: EstimatorSettings, tell: Tell = lambda what, share: None
+    ) -> None:
         """Find all that scoring needs the final model for."""
         for size in self.calibrations:
             if self.agrees(size, settings):
-                self.agreement(size, model, settings)
+                self.agreement(size, model, settings, tell)
 
     def evidence(self, merged: PatternTable) -> Values:
         """[n, 2] what the parts say of classes of merged types; nothing, if they were not counted."""
@@ -192,22 +198,30 @@ class Weighing:
             and size - 1 in beside.tables
         )
 
-    def agreement(self, size: int, model: Model, settings: EstimatorSettings) -> Agreement | None:
+    def agreement(
+        self, size: int, model: Model, settings: EstimatorSettings, tell: Tell = lambda what, share: None
+    ) -> Agreement | None:
         """What makes the shares of all possible patterns agree with the neighbours of their parts; found once."""
         key = size, settings.shrink
         if key not in self.agreements:
-            self.agreements[key] = self.find_agreement(size, model, settings)
+            self.agreements[key] = self.find_agreement(size, model, settings, tell)
         return self.agreements[key]
 
-    def find_agreement(self, size: int, model: Model, settings: EstimatorSettings) -> Agreement | None:
+    def find_agreement(
+        self, size: int, model: Model, settings: EstimatorSettings, tell: Tell
+    ) -> Agreement | None:
         assert self.merged_parts is not None  # for what `agrees` says
         assert self.merged_parts.neighbours is not None
         parts = self.merged_parts.neighbours  # those without neighbours are in no larger pattern
-        patterns = possible_patterns(parts, size)
+        patterns = possible_patterns(parts, size, progress=partial(tell, "possible patterns"))
         if patterns is None:
             return None
         table, neighbours = parts.tables[size - 1], parts.weights[size - 1]
-        shares = self.weighed(patterns, model, settings)
+        shares = np.zeros(len(patterns))
+        for begin in range(0, len(patterns), AT_ONCE):
+            tell("agreement", begin / len(patterns))
+            some = np.arange(begin, min(begin + AT_ONCE, len(patterns)))
+            shares[some] = self.weighed(patterns.take(some), model, settings)
         seen, counts = self.merged_counts.tables[size], self.merged_counts.weights[size]
         parts_each = float(np.average((connected_parts(seen, table) >= 0).sum(1), weights=counts))
         return agree(shares, patterns, table, neighbours, parts_each, self.calibrations[size][1].size)

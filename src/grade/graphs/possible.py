@@ -4,7 +4,7 @@ A pattern of k nodes occurs only where all its connected parts of k - 1 nodes oc
 Apriori, 1994). With the parts counted exactly, there are not many more of them than patterns that do occur.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import permutations
 
 import numpy as np
@@ -21,7 +21,9 @@ MOST = 10_000_000  # candidates in all: about half a minute
 Ids = NDArray[np.int64]
 
 
-def possible_patterns(parts: Counts, k: int, most: int = MOST) -> PatternTable | None:
+def possible_patterns(
+    parts: Counts, k: int, most: int = MOST, progress: Callable[[float], None] = lambda share: None
+) -> PatternTable | None:
     """All patterns of k nodes whose connected parts of k - 1 nodes all occur; None if there are more than ``most``
     ways to put a node beside a part that are to be looked at.
 
@@ -34,7 +36,8 @@ def possible_patterns(parts: Counts, k: int, most: int = MOST) -> PatternTable |
     """
     kept = [PatternTable.canonical(np.zeros((0, k), np.uint16), np.zeros((0, k, k), np.uint8))]
     seen = 0
-    for some in beside(parts, k):
+    for share, some in beside(parts, k):
+        progress(share)
         if some is None or seen + len(some[0]) > most:
             return None
         seen += len(some[0])
@@ -56,9 +59,11 @@ def distinct(patterns: PatternTable) -> PatternTable:
     return patterns.take(np.unique(patterns.keys, return_index=True)[1])
 
 
-def beside(parts: Counts, k: int) -> Iterator[tuple[NDArray[np.uint16], NDArray[np.uint8]] | None]:
-    """(types [n, k], edges [n, k, k]) of the parts of k - 1 nodes with another node beside them, some parts at a time;
-    None where these have too many.
+def beside(
+    parts: Counts, k: int
+) -> Iterator[tuple[float, tuple[NDArray[np.uint16], NDArray[np.uint8]] | None]]:
+    """The parts of k - 1 nodes with another node beside them, some parts at a time: (share of the parts that came
+    before, (types [n, k], edges [n, k, k])), or None in place of the last where there are too many.
 
     The new node is tied to one node of the part after the other, in every way that two nodes are. What would connect
     three nodes as no three are is dropped on the way.
@@ -73,7 +78,7 @@ def beside(parts: Counts, k: int) -> Iterator[tuple[NDArray[np.uint16], NDArray[
         for i in range(k - 1):
             choices = known.choices(nodes[row, i], new)
             if choices is None:
-                yield None
+                yield begin / len(table), None
                 return
             parent, tie = choices
             row, new, ties = row[parent], new[parent], ties[parent]
@@ -89,7 +94,7 @@ def beside(parts: Counts, k: int) -> Iterator[tuple[NDArray[np.uint16], NDArray[
         edges[:, :-1, :-1] = own.edges[row]
         edges[:, :-1, -1], edges[:, -1, :-1] = np.divmod(ties, known.edge_types)
         types, edges[:, -1, -1] = np.divmod(known.kinds[new], known.edge_types)
-        yield np.column_stack([own.node_types[row], types]).astype(np.uint16), edges
+        yield begin / len(table), (np.column_stack([own.node_types[row], types]).astype(np.uint16), edges)
 
 
 class Ties:
