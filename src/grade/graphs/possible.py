@@ -21,6 +21,10 @@ MOST = 10_000_000  # candidates in all: about half a minute
 Ids = NDArray[np.int64]
 
 
+class TooManyError(Exception):
+    """There are more candidates than are looked at."""
+
+
 def possible_patterns(
     parts: Counts, k: int, most: int = MOST, progress: Callable[[float], None] = lambda share: None
 ) -> PatternTable | None:
@@ -36,17 +40,20 @@ def possible_patterns(
     """
     kept = [PatternTable.canonical(np.zeros((0, k), np.uint16), np.zeros((0, k, k), np.uint8))]
     seen = 0
-    for share, some in beside(parts, k):
-        progress(share)
-        if some is None or seen + len(some[0]) > most:
-            return None
-        seen += len(some[0])
-        candidates = distinct(PatternTable.canonical(*some))
-        rows = connected_parts(candidates, parts.tables[k - 1])
-        connected = np.stack(
-            [are_connected(np.delete(np.delete(candidates.edges, i, 1), i, 2)) for i in range(k)], 1
-        )
-        kept.append(candidates.take(np.flatnonzero(((rows >= 0) | ~connected).all(1))))
+    try:
+        for share, types, edges in beside(parts, k):
+            progress(share)
+            seen += len(types)
+            if seen > most:
+                return None
+            candidates = distinct(PatternTable.canonical(types, edges))
+            rows = connected_parts(candidates, parts.tables[k - 1])
+            connected = np.stack(
+                [are_connected(np.delete(np.delete(candidates.edges, i, 1), i, 2)) for i in range(k)], 1
+            )
+            kept.append(candidates.take(np.flatnonzero(((rows >= 0) | ~connected).all(1))))
+    except TooManyError:
+        return None
     return distinct(
         PatternTable.canonical(
             np.concatenate([table.node_types for table in kept]),
@@ -59,11 +66,9 @@ def distinct(patterns: PatternTable) -> PatternTable:
     return patterns.take(np.unique(patterns.keys, return_index=True)[1])
 
 
-def beside(
-    parts: Counts, k: int
-) -> Iterator[tuple[float, tuple[NDArray[np.uint16], NDArray[np.uint8]] | None]]:
+def beside(parts: Counts, k: int) -> Iterator[tuple[float, NDArray[np.uint16], NDArray[np.uint8]]]:
     """The parts of k - 1 nodes with another node beside them, some parts at a time: (share of the parts that came
-    before, (types [n, k], edges [n, k, k])), or None in place of the last where there are too many.
+    before, types [n, k], edges [n, k, k]).
 
     The new node is tied to one node of the part after the other, in every way that two nodes are. What would connect
     three nodes as no three are is dropped on the way.
@@ -76,11 +81,7 @@ def beside(
         row, new = known.partners(nodes)
         ties = np.zeros((len(row), k - 1), np.int64)
         for i in range(k - 1):
-            choices = known.choices(nodes[row, i], new)
-            if choices is None:
-                yield begin / len(table), None
-                return
-            parent, tie = choices
+            parent, tie = known.choices(nodes[row, i], new)
             row, new, ties = row[parent], new[parent], ties[parent]
             ties[:, i] = tie
             occurs = np.ones(len(row), np.bool_)
@@ -94,7 +95,7 @@ def beside(
         edges[:, :-1, :-1] = own.edges[row]
         edges[:, :-1, -1], edges[:, -1, :-1] = np.divmod(ties, known.edge_types)
         types, edges[:, -1, -1] = np.divmod(known.kinds[new], known.edge_types)
-        yield begin / len(table), (np.column_stack([own.node_types[row], types]).astype(np.uint16), edges)
+        yield begin / len(table), np.column_stack([own.node_types[row], types]).astype(np.uint16), edges
 
 
 class Ties:
@@ -146,19 +147,15 @@ class Ties:
     def partners(self, nodes: Ids) -> tuple[Ids, Ids]:
         """(row, kind) of every row of nodes [n, k] and kind that is adjacent to one of them."""
         begin, end = (np.searchsorted(self.pairs, self.pair(nodes + more, 0 * nodes)) for more in (0, 1))
-        found = expanded((end - begin).ravel())
-        kinds = self.pairs[begin.ravel()[found[0]] + found[1]] % len(self.kinds)
-        return tuple(np.unique([found[0] // nodes.shape[1], kinds], axis=1))
+        node, which = expanded((end - begin).ravel())
+        kinds = self.pairs[begin.ravel()[node] + which] % len(self.kinds)
+        return tuple(np.unique([node // nodes.shape[1], kinds], axis=1))
 
-    def choices(self, old: Ids, new: Ids) -> tuple[Ids, Ids] | None:
-        """(row of the argument, tie) for all ways to tie two nodes [n], not to tie them among these; None if there are
-        more than `ROWS`.
-        """
+    def choices(self, old: Ids, new: Ids) -> tuple[Ids, Ids]:
+        """(row of the argument, tie) for all ways to tie two nodes [n], not to tie them among these."""
         pair = self.pair(old, new)
         place = np.searchsorted(self.pairs, pair).clip(max=len(self.pairs) - 1)
         number = np.where(self.pairs[place] == pair, self.number[place], 0)
-        if len(number) + number.sum() > ROWS:
-            return None
         row, which = expanded(1 + number)
         tie = self.ties[np.minimum(self.start[place[row]] + which, len(self.ties) - 1)]
         return row, np.where(which < number[row], tie, 0)
@@ -184,10 +181,12 @@ class Ties:
 
 
 def expanded(numbers: Ids) -> tuple[Ids, Ids]:
-    """Each row so many times: (row, which of its times).
+    """Each row so many times: (row, which of its times); `TooManyError` if these are more than `ROWS`.
 
     >>> [part.tolist() for part in expanded(np.array([2, 0, 1]))]
     [[0, 0, 2], [0, 1, 0]]
     """
+    if numbers.sum() > ROWS:
+        raise TooManyError
     row = np.repeat(np.arange(len(numbers)), numbers)
     return row, np.arange(len(row)) - (np.cumsum(numbers) - numbers)[row]
