@@ -5,7 +5,7 @@ the same grids.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from cells import PARTS, Settings
+from cells import DENSITY, PARTS, Settings
 from summary import (
     AUTOREGRESSIVE,
     SAMPLERS,
@@ -21,6 +21,15 @@ from summary import (
 )
 
 ORDERS = ("linear", "level", "canonical", "all")
+SHOWN = (
+    "paper",
+    "default",
+    "fast",
+    "one-network",
+    "no-interchange",
+    "learn-parts",
+    "larger",
+)  # in grids of their own
 NOISES = {"own": "own", "shared": "shared", "stratified": "own, stratified", "both": "shared, stratified"}
 OPEN = (  # variant, scoring, and in words: what the paper leaves open, one change at a time
     ("paper", "paper", "as in the tables"),
@@ -66,12 +75,12 @@ def grid(
 
     A row is the mean over the seeds that all its choices have; what is the same for every sample counts for all seeds.
     """
-    columns: dict[str, None] = {}
+    order: dict[str, None] = {}
     found: dict[tuple[Place, str], dict[str, Summary]] = {}
     for place in pairs(settings, summaries):
         for method, column, key in cells(place):
             if key in summaries:
-                columns[column] = None
+                order[column] = None
                 found.setdefault((place, method), {})[column] = summaries[key]
     rows, seeds = {}, {}
     for row, choices in found.items():
@@ -89,7 +98,8 @@ def grid(
                 for column, choice in choices.items()
                 if common
             }
-    return Grid(name, title, text, axis, list(columns), rows, seeds) if rows else None
+    columns = [column for column in order if any(column in choices for choices in rows.values())]
+    return Grid(name, title, text, axis, columns, rows, seeds) if rows else None
 
 
 def with_paper(one: Grid, settings: Settings, paper: Paper) -> Grid:
@@ -232,10 +242,13 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
                         Key(*place, "rand-esu", estimator, variant, scoring),
                     )
 
-    def together(place: Place) -> Cells:
-        for variant, column in (("default", "one for each size"), ("one-network", "one for sizes 4 and 5")):
-            key = Key(*place, "rand-esu", "autoregressive", variant, "default")
-            yield AUTOREGRESSIVE["default"], column, key
+    def by_variant(ways: dict[str, str]) -> Callable[[Place], Cells]:
+        def cells(place: Place) -> Cells:
+            for variant, column in ways.items():
+                key = Key(*place, "rand-esu", "autoregressive", variant, "default")
+                yield AUTOREGRESSIVE["default"], column, key
+
+        return cells
 
     def learned(place: Place) -> Cells:
         ways = (
@@ -247,15 +260,17 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
                 key = Key(*place, "rand-esu", "autoregressive", variant, scoring)
                 yield f"autoregressive, {words}", column, key
 
-    def presets(place: Place) -> Cells:
-        for variant in ("fast", "default"):
-            key = Key(*place, "rand-esu", "autoregressive", variant, "default")
-            yield AUTOREGRESSIVE["default"], variant, key
-
-    def larger(place: Place) -> Cells:
-        for variant, column in (("default", "as by default"), ("larger", "larger")):
-            key = Key(*place, "rand-esu", "autoregressive", variant, "default")
-            yield AUTOREGRESSIVE["default"], column, key
+    def variants(place: Place) -> Cells:
+        shown = {
+            *SHOWN,
+            *(variant for variant, _, _ in OPEN),
+            *(f"{kind}-{family}" for kind in ("orders", "paper") for family in ORDERS),
+        }
+        others = {k.variant: None for k in summaries if k.variant not in shown and k.density == DENSITY}
+        for estimator, base in (("autoregressive", "default"), ("disco", "paper")):
+            for variant in [base, *others]:
+                key = Key(*place, "rand-esu", estimator, variant, "default")
+                yield TITLES[estimator], variant, key
 
     made = [
         grid(
@@ -381,7 +396,7 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
             "networks",
             settings,
             summaries,
-            together,
+            by_variant({"default": "one for each size", "one-network": "one for sizes 4 and 5"}),
         ),
         grid(
             "samplers",
@@ -400,7 +415,7 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
             "preset",
             settings,
             summaries,
-            presets,
+            by_variant({"fast": "fast", "default": "default"}),
         ),
         grid(
             "larger",
@@ -409,7 +424,16 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
             "networks",
             settings,
             summaries,
-            larger,
+            by_variant({"default": "as by default", "larger": "larger"}),
+        ),
+        grid(
+            "variants",
+            "Other variants",
+            "Other settings of the training.",
+            "variant",
+            settings,
+            summaries,
+            variants,
         ),
     ]
     found = [one for one in made if one is not None]

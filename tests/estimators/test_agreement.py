@@ -209,6 +209,7 @@ def test_a_fit_tells_how_far_agreement_is(
     settings = replace(model.settings, maximum_steps=20)
     again = fit(drawn, settings, report=lambda values: told.append((values["phase"], values["step"])))
     trainings = [phase for phase, _ in told if phase not in ("possible patterns", "agreement")]
+    assert {phase.partition("-")[0] for phase in trainings} == {"trial", "rehearsal", "member"}
     assert [phase for phase, _ in told[: len(trainings)]] == trainings
     for what in ("possible patterns", "agreement"):
         shares = [share for phase, share in told if phase == what]

@@ -363,6 +363,21 @@ def test_results_that_are_taken_in_stay(quick: Path, tmp_path: Path) -> None:
         assert commits.count("newer") == 1
 
 
+def test_a_variant_of_ones_own_has_a_table(quick: Path, tmp_path: Path) -> None:
+    """Beside what it changes, and without columns of other estimators."""
+    lines = read_lines(quick / "cells.jsonl")
+    kinds = [(r["estimator"], r["variant"], r["sampler"], r["k"], r["seed"]) for r in lines]
+    known = lines[kinds.index(("autoregressive", "default", "rand-esu", 4, 0))]
+    results = [*lines, {**known, "variant": "narrow"}]
+    (tmp_path / "cells.jsonl").write_text("".join(json.dumps(result) + "\n" for result in results))
+    done = start("tables.py", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    table = (tmp_path / "ablations.md").read_text().partition("# Other variants")[2]
+    assert "| set | k | method | default | narrow | seeds |" in table
+    rho = f"{known['scorings']['default']['spearman']:.3f}"
+    assert f"| NAS-Bench-201 | 4 | autoregressive | {rho} | {rho} | 1 |" in table
+
+
 def test_tables_of_the_ablations(quick: Path, tmp_path: Path) -> None:
     experiments = tmp_path / "README.md"
     experiments.write_text("<!-- accuracy:begin -->\n<!-- accuracy:end -->\n")

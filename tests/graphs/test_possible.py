@@ -140,6 +140,10 @@ def test_no_possible_pattern_is_dropped_on_the_way(graphs: GraphSet, k: int) -> 
     found = possible_patterns(parts, k)
     assert found is not None
     assert set(found.keys.tolist()) == every_way(parts, k)
+    without_three = {size: table for size, table in parts.tables.items() if size in (2, k - 1)}
+    again = possible_patterns(Counts(without_three, {size: parts.weights[size] for size in without_three}), k)
+    assert again is not None
+    np.testing.assert_array_equal(again.keys, found.keys)
 
 
 def test_many_types_take_no_more_room_than_their_pairs() -> None:

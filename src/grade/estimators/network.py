@@ -117,7 +117,8 @@ class NetworkEstimator(ABC):
             self.rehearse(samples, trials, steps, phases)
         seeds = [settings.seed + i for i in range(settings.members)]
         members = self.train_all("member", [everything] * len(seeds), steps, None, seeds, phases)
-        self.finish(samples, [member.network for member in members], steps, trials, started, report)
+        networks = [member.network for member in members]
+        self.finish(samples, networks, steps, trials, started, report if phases.world.first else None)
 
     def begin(self, samples: list[SubgraphSample], settings: EstimatorSettings) -> TrainingData:
         """All that comes before the training."""

@@ -31,7 +31,7 @@ def possible_patterns(
     """All patterns of k nodes whose connected parts of k - 1 nodes all occur; None if there are more than ``most``
     ways to put a node beside a part that are to be looked at.
 
-    ``parts`` are all that occur of 2, 3 and k - 1 nodes.
+    ``parts`` are all that occur of 2 and k - 1 nodes; with those of 3, if they are there, fewer candidates are left.
 
     >>> edge = PatternTable.canonical([[0, 1]], [[[0, 1], [0, 0]]])
     >>> found = possible_patterns(Counts({2: edge}, {2: np.ones(1)}), 3)
@@ -116,7 +116,7 @@ class Ties:
         pair, self.ties = np.unique(np.concatenate(ways), axis=0).T  # by pairs of kinds
         self.pairs, self.start, self.number = np.unique(pair, return_index=True, return_counts=True)
         self.triples = np.zeros(0, np.int64)
-        if k > 3:
+        if k > 3 and 3 in parts.tables:
             kinds, ties = self.nodes(parts.tables[3]), self.between(parts.tables[3])
             keys = [
                 self.key(
