@@ -14,7 +14,7 @@ disco, digress, defog   2 layers of 64   3 layers of 128   5 layers of 256
 graphvae                2 layers of 64   3 layers of 128   3 layers of 256
 ======================= ================ ================= ==================
 
-Autoregressive networks of 2 layers learn from a sample of 5,000 occurrences or more in larger batches and more steps.
+An autoregressive network of 2 layers that learns many types from many occurrences takes larger batches and more steps.
 """
 
 from collections.abc import Sequence
@@ -30,9 +30,9 @@ from grade.settings import EstimatorSettings
 PRESETS = ("default", "fast", "paper")
 # Few types need few steps: what is left, the counts of the sample correct.
 MOST_STEPS, STEPS_PER_TYPE = 4_000, 40
-# Of many occurrences even a small network learns for long, and better from batches with little noise. So many are about
-# as much arithmetic as the most steps of a network of the next size.
-MANY_OCCURRENCES, LARGE_BATCH, MOST_LARGE = 5_000, 512, 10_000
+# From many occurrences even a small network learns for long, and better in batches with little noise. So many steps
+# are about as much arithmetic as the most steps of a network of the next size.
+MANY_OCCURRENCES, MANY_TYPES, LARGE_BATCH, MOST_LARGE = 5_000, 250, 512, 10_000
 DIFFUSION = ("disco", "digress", "defog")
 
 Values = dict[str, Any]
@@ -133,7 +133,8 @@ def preset(
         seen = occurrences if types is None else types
         scale = 0 if name == "fast" else (seen >= 1_000) + (seen >= 5_000)
         values, most = dict(sizes[scale]), MOST_STEPS
-        if (estimator, name, scale) == ("autoregressive", "default", 0) and occurrences >= MANY_OCCURRENCES:
+        much = occurrences >= MANY_OCCURRENCES and seen >= MANY_TYPES
+        if (estimator, name, scale) == ("autoregressive", "default", 0) and much:
             values["batch"], most = LARGE_BATCH, MOST_LARGE
         values["maximum_steps"] = min(most, STEPS_PER_TYPE * seen or most)
         if estimator == "autoregressive":
