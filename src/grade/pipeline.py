@@ -77,7 +77,7 @@ def fit(job: Job, k: int) -> LogProbability:
         samples = [sample(job, size) for size in sizes]
         chosen = preset_for(samples, settings.estimator, settings.preset, seed=settings.seed)
         with job.stage(f"fit k = {sizes[0]} to {sizes[-1]}", "training"):
-            fit_to_folder(samples, chosen, folder, lambda _: job.clock.search.check())
+            fit_to_folder(samples, chosen, folder, lambda _: job.clock.search.check(), job.threads)
     return load_estimator(folder).log_probability
 
 

@@ -136,21 +136,29 @@ def named_progress(label: str) -> Iterator[Callable[[int, int, str], None] | Non
 
 @contextmanager
 def training_progress() -> Iterator[Callable[[dict[str, Any]], None] | None]:
-    """A report for a fit that draws phase, step, loss and time left; None where there is no terminal."""
+    """A report for a fit that draws step, loss and time left of each training that runs; None where there is no
+    terminal.
+    """
     if not (sys.stderr.isatty() and first_process()):
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[loss]}"))
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("fit", total=1, loss="")
+        lines: dict[str, TaskID] = {"fit": bar.add_task("fit", total=1, loss="")}
 
         def update(values: dict[str, Any]) -> None:
-            loss = f"loss {values['loss']:.3f}" if "loss" in values else ""
-            texts = {"description": values["phase"], "loss": loss}
-            bar.update(task, completed=values["step"], total=values["steps"], **texts)
+            phase, loss = values["phase"], f"loss {values['loss']:.3f}" if "loss" in values else ""
+            for other in [name for name in lines if kind(name) != kind(phase)]:
+                bar.remove_task(lines.pop(other))
+            if phase not in lines:
+                lines[phase] = bar.add_task(phase, total=values["steps"], loss=loss)
+            bar.update(lines[phase], completed=values["step"], total=values["steps"], loss=loss)
+
+        def kind(phase: str) -> str:
+            return phase.rstrip("-0123456789")
 
         yield update
 

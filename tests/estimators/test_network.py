@@ -155,8 +155,8 @@ def test_held_out_types_choose_the_steps_and_a_killed_fit_goes_on(
 
     calls, deadline = 0, total - whole.fitted["steps"] // 2  # in the middle of the last training
     with pytest.raises(KeyboardInterrupt):
-        fit(sample, settings, folder=tmp_path / "work")
-    resumed = fit(sample, settings, folder=tmp_path / "work")
+        fit(sample, settings, folder=tmp_path / "work", threads=1)
+    resumed = fit(sample, settings, folder=tmp_path / "work", threads=1)
     assert calls <= total + 1  # what was done was not done again
     assert resumed.log_probability(table).tolist() == whole.log_probability(table).tolist()
     lines = (tmp_path / "work" / "metrics.jsonl").read_text().splitlines()

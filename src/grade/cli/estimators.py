@@ -26,7 +26,7 @@ def fit(settings: FitSettings, output: OutputSettings) -> None:
     changes = {"seed": settings.seed, "device": settings.device, **parse_changes(settings.changes or [])}
     chosen = preset_for(samples, settings.estimator, settings.preset, **changes)
     with training_progress() as progress:
-        model = fit_to_folder(samples, chosen, settings.out, progress)
+        model = fit_to_folder(samples, chosen, settings.out, progress, settings.threads)
     data: dict[str, Any] = {
         "out": str(settings.out),
         "estimator": settings.estimator,

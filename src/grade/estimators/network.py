@@ -34,11 +34,13 @@ from grade.estimators.base import Samples, as_samples, read_model, write_model
 from grade.estimators.data import Candidates, TrainingData, normalised
 from grade.estimators.encoding import Graphs, GraphSpace, pattern_keys
 from grade.estimators.phases import Phases
+from grade.estimators.processes import train_ahead
 from grade.estimators.stack import Stack
 from grade.estimators.training import Report, Trained, train
 from grade.estimators.weighing import FEWEST_TYPES, Weighing
 from grade.estimators.world import World, one_thread, pick_device
 from grade.graphs import PatternTable, SubgraphSample
+from grade.machine import thread_count
 from grade.settings import EstimatorSettings
 
 FLOOR = math.log(1e-9)  # weight of the uniform distribution that keeps every score finite
@@ -50,6 +52,7 @@ class NetworkEstimator(ABC):
     def __init__(self) -> None:
         self.settings = EstimatorSettings()
         self.evaluations = 0
+        self.processes = 1
         self.fitted: dict[str, Any] = {}
         self.networks: list[nn.Module] = []
 
@@ -101,9 +104,10 @@ class NetworkEstimator(ABC):
         *,
         folder: Path | None = None,
         report: Report | None = None,
+        threads: int | None = None,
     ) -> None:
         started = time.monotonic()
-        samples = as_samples(sample)
+        samples, self.processes = as_samples(sample), thread_count(threads)
         everything = self.begin(samples, settings)
         phases = Phases(folder, settings, samples, report, World.join(self.device))
         weights = [normalised(s) / len(s) for s in samples]
@@ -236,7 +240,7 @@ class NetworkEstimator(ABC):
 
     @property
     def together(self) -> bool:
-        """Whether networks are trained at once; on a CPU, which has no idle time to fill, they are not."""
+        """Whether networks are trained as one stack; a CPU, which has no idle time to fill, does not gain by it."""
         return self.device.type == "cuda"
 
     def train_all(
@@ -248,18 +252,23 @@ class NetworkEstimator(ABC):
         seeds: list[int],
         phases: Phases,
     ) -> list[Trained]:
-        """Train a network from each seed: one after the other, or all at once on a GPU."""
+        """Train a network from each seed: as many at once as there are cores, or all as one stack on a GPU."""
         if not self.together or phases.world.size > 1 or len(seeds) == 1:
+            names = [f"{phase}-{i}" for i in range(len(seeds))]
 
-            def one(i: int) -> Trained:
+            def one(name: str, phases: Phases) -> Trained:
+                i = names.index(name)
+
                 def loss(network: nn.Module, batch: int) -> Tensor:
                     graphs = data[i].draw(batch)
                     return self.loss(network, graphs, *self.draw_noise(graphs))
 
                 check = validate[i] if validate else None
-                return self.train(f"{phase}-{i}", self.build, loss, steps, check, seeds[i], phases)
+                return self.train(name, self.build, loss, steps, check, seeds[i], phases)
 
-            return [one(i) for i in range(len(seeds))]
+            if self.device.type == "cpu":
+                train_ahead(names, one, phases, self.processes)
+            return [one(name, phases) for name in names]
 
         same = all(part is data[0] for part in data)
         joined, batches = (data[0], len(data)) if same else (TrainingData.join(data), 1)

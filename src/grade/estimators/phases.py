@@ -1,10 +1,13 @@
 """The trainings of one fit, kept in a folder so that a fit that was killed goes on."""
 
+import copy
 import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import asdict
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Self
 
 from safetensors.torch import load_file, save_file
 from torch import nn
@@ -33,6 +36,7 @@ class Phases:
         world: World,
     ) -> None:
         self.folder, self.then, self.world = folder, report, world
+        self.sender: Connection | None = None
         if folder is None:
             return
         digest = hashlib.sha256(json.dumps(asdict(settings)).encode())
@@ -56,10 +60,21 @@ class Phases:
     def report(self, phase: str) -> Report | None:
         if not self.world.first:
             return None
+        if self.sender is not None:
+            return self.sender.send
         if self.folder is not None:
             return MetricsFile(self.folder / "metrics.jsonl", phase, self.then)
         then = self.then
         return None if then is None else lambda values: then({"phase": phase, **values})
+
+    def reporting_to(self, sender: Connection) -> Self:
+        """The same phases for a process that leaves reports to its parent."""
+        own = copy.copy(self)
+        own.sender = sender
+        return own
+
+    def finished(self, phase: str) -> bool:
+        return self.folder is not None and (self.folder / f"{phase}.json").exists()
 
     def save(self, phase: str, trained: Trained) -> None:
         checkpoint = self.checkpoint(phase)
@@ -74,7 +89,7 @@ class Phases:
         checkpoint.unlink(missing_ok=True)
 
     def load(self, phase: str, build: Callable[[], nn.Module]) -> Trained | None:
-        if self.folder is None or not (self.folder / f"{phase}.json").exists():
+        if self.folder is None or not self.finished(phase):
             return None
         state = json.loads((self.folder / f"{phase}.json").read_text())
         network = build()

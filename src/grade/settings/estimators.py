@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from grade.settings.parameters import argument, option, setting
+from grade.settings.parameters import argument, option, setting, threads_option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +99,7 @@ class FitSettings:
     preset: str = option("default, fast or paper.", "--preset", default="default", metavar="NAME")
     seed: int = option("Seed of everything random.", "--seed", default=0, metavar="N")
     device: str = option("cpu, cuda, cuda:1 ..., or auto.", "--device", default="auto", metavar="DEVICE")
+    threads: int | None = threads_option()
     changes: list[str] | None = option(
         "Change a setting of the preset; may be given several times.",
         "--set",
