@@ -35,7 +35,7 @@ OPEN = (  # variant, scoring, and in words: what the paper leaves open
     ("paper", "paper", "as in the tables"),
     ("paper-last", "paper", "weights of the last step"),
     ("paper-512", "paper", "batches of 512"),
-    ("paper-512-last", "paper", "both"),
+    ("paper-512-last", "paper", "512, last step"),
     ("paper", "paper-probabilities", "mean of probabilities"),
     ("paper-all", "paper", "all orders"),
 )
