@@ -223,3 +223,16 @@ def test_a_result_of_a_later_place_counts(module: Any, tmp_path: Path) -> None:
         cells.read_results(tmp_path / "more.jsonl")
     with pytest.raises(InputError, match="colour"):
         cells.select({}, ["colour=red"])
+
+
+def test_a_variant_can_differ_on_one_set_and_size(module: Any) -> None:
+    cells, fitting = module("cells"), module("fitting")
+    settings = cells.read_settings()
+    settings["variants"]["paper"]["at"] = {"zoo-5": {"epochs": 3.0, "disco": {"layers": 1}}}
+    for k, estimator, expected in ((5, "disco", (3, 1)), (5, "digress", (3, 5)), (4, "disco", (200, 5))):
+        cell = cells.Cell("zoo", k, "rand-esu", estimator, "paper", 0)
+        chosen = fitting.training_settings(cell, settings, 1000, 100, 1)
+        assert (chosen.epochs, chosen.layers) == expected
+    settings["variants"]["paper"]["at"] = {"zoo-5": {"hours": 2}}
+    with pytest.raises(InputError, match="variant paper of the settings changes 'hours'"):
+        fitting.training_settings(cells.Cell("zoo", 5, "rand-esu", "disco", "paper", 0), settings, 9, 9, 1)

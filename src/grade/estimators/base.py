@@ -45,10 +45,10 @@ class Estimator(Protocol):
         *,
         folder: Path | None = None,
         report: Report | None = None,
-        threads: int | None = None,
+        threads: int = 1,
     ) -> None:
         """Learn the distribution of the sample. A fit that was killed goes on from the checkpoints in
-        ``folder``; on a CPU, networks are trained side by side there, on so many threads (all cores).
+        ``folder``; on a CPU, so many networks are trained side by side there.
         """
 
     def log_probability(self, patterns: PatternTable) -> NDArray[np.float64]:
@@ -79,7 +79,7 @@ def fit(
     report: Report | None = None,
     threads: int | None = None,
 ) -> Estimator:
-    """A new estimator of the settings' kind, fitted."""
+    """A new estimator of the settings' kind, fitted; on all cores where the number of threads is left open."""
     estimator = estimators[settings.estimator]()
     estimator.fit(sample, settings, folder=folder, report=report, threads=thread_count(threads))
     return estimator

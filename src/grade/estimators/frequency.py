@@ -39,7 +39,7 @@ class Frequency:
         *,
         folder: Path | None = None,
         report: Report | None = None,
-        threads: int | None = None,
+        threads: int = 1,
     ) -> None:
         started = time.monotonic()
         samples = as_samples(sample)

@@ -40,7 +40,6 @@ from grade.estimators.training import Report, Trained, train
 from grade.estimators.weighing import FEWEST_TYPES, Weighing
 from grade.estimators.world import World, one_thread, pick_device
 from grade.graphs import PatternTable, SubgraphSample
-from grade.machine import thread_count
 from grade.settings import EstimatorSettings
 
 FLOOR = math.log(1e-9)  # weight of the uniform distribution that keeps every score finite
@@ -104,10 +103,10 @@ class NetworkEstimator(ABC):
         *,
         folder: Path | None = None,
         report: Report | None = None,
-        threads: int | None = None,
+        threads: int = 1,
     ) -> None:
         started = time.monotonic()
-        samples, self.processes = as_samples(sample), thread_count(threads)
+        samples, self.processes = as_samples(sample), threads
         everything = self.begin(samples, settings)
         phases = Phases(folder, settings, samples, report, World.join(self.device))
         weights = [normalised(s) / len(s) for s in samples]

@@ -2,12 +2,14 @@
 
 A training takes one thread (`grade.estimators.world.one_thread`), so what can use more cores are the networks of one
 fit. A process leaves its network in the folder of the fit, where this one finds it as it would find that of a fit that
-was killed. A process that fails leaves none: the caller then trains that network itself, and meets the same error.
+was killed. A process that fails leaves none: the caller then trains that network itself, and meets the same error, or
+goes on from the checkpoint of a process that was killed.
 """
 
 import multiprocessing
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
@@ -40,7 +42,10 @@ def train_ahead(
                 name = waiting.pop(0)
                 receiver, sender = context.Pipe(duplex=False)
                 child = context.Process(
-                    target=work, args=(name, train, phases, sender, [*running, receiver]), daemon=True
+                    target=work,
+                    name=name,
+                    args=(name, train, phases, sender, [*running, receiver]),
+                    daemon=True,
                 )
                 child.start()
                 sender.close()  # the child has the other one: when it ends, there is nothing more to receive
@@ -52,6 +57,12 @@ def train_ahead(
                     values = receiver.recv()
                 except EOFError:
                     child.join()
+                    if child.exitcode:
+                        warnings.warn(
+                            f"The process of {child.name} was ended (code {child.exitcode}), perhaps for memory; its"
+                            " training goes on in this one. Fewer threads need less.",
+                            stacklevel=2,
+                        )
                     receiver.close()
                     del running[receiver]
                 else:
