@@ -421,7 +421,7 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
         grid(
             "larger",
             "Larger networks",
-            "Networks of 4 layers of 256 against those of the default, which are sized by the types seen.",
+            "Networks of 4 layers of 256, at most 4,000 steps, against those of the default, sized by the types seen.",
             "networks",
             settings,
             summaries,
