@@ -36,6 +36,7 @@ OPEN = (  # variant, scoring, and in words: what the paper leaves open
     ("paper-last", "paper", "weights of the last step"),
     ("paper-512", "paper", "batches of 512"),
     ("paper-512-last", "paper", "512, last step"),
+    ("paper-1024-last", "paper", "1,024, last step"),
     ("paper", "paper-probabilities", "mean of probabilities"),
     ("paper-all", "paper", "all orders"),
 )
