@@ -20,6 +20,7 @@ import multiprocessing
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -421,6 +422,7 @@ def main() -> None:
     )
     if arguments.list or not tasks:
         return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exit like others, which ends the jobs
     number = max(1, min(arguments.jobs, len(tasks)))
     with shared_gpu(number > 1 and not arguments.no_service) as shared:
         print(f"{number} jobs{', with the multi-process service' if shared else ''}.", flush=True)

@@ -2,7 +2,12 @@
 
 import dataclasses
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +15,7 @@ import numpy as np
 import pytest
 
 from grade.errors import InputError
-from tests.experiments.accuracy import read_lines, scorings, start
+from tests.experiments.accuracy import FOLDER, read_lines, scorings, start
 
 
 def test_the_reduced_matrix_has_every_kind_of_cell(quick: Path) -> None:
@@ -225,3 +230,36 @@ def test_cells_that_differ_in_their_samples_are_fitted_in_one_task(quick: Path, 
         assert result["seed"] == cell.seed
         assert result["scorings"]["paper"]["spearman"] == single["scorings"]["paper"]["spearman"]
     assert results[0]["scorings"] != results[1]["scorings"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_a_run_that_is_terminated_ends_its_jobs(quick: Path, tmp_path: Path) -> None:
+    options = ["--quick", "--inputs", quick / "inputs", "--out", tmp_path, "--only", "estimator=disco"]
+    command = [sys.executable, FOLDER / "run.py", *options, "--set", "epochs=1e9"]
+    run = subprocess.Popen([*map(str, command)], start_new_session=True, stdout=subprocess.DEVNULL)
+    try:
+        while max(seconds_of_group(run.pid)) < 8:  # some for torch; then a job trains
+            assert run.poll() is None
+            time.sleep(0.1)
+        run.terminate()
+        assert run.wait(timeout=60) == 128 + signal.SIGTERM
+        end = time.monotonic() + 60
+        while seconds_of_group(run.pid):
+            assert time.monotonic() < end, "a job goes on"
+            time.sleep(0.1)
+    finally:
+        if seconds_of_group(run.pid):
+            os.killpg(run.pid, signal.SIGKILL)
+
+
+def seconds_of_group(group: int) -> list[float]:
+    """The processor time of each living process of a group."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, of, *more = path.read_text().rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            continue
+        if int(of) == group and state != "Z":
+            found.append((int(more[8]) + int(more[9])) / os.sysconf("SC_CLK_TCK"))
+    return found
