@@ -4,6 +4,7 @@ the same grids.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 from cells import DENSITY, PARTS, Settings
 from summary import (
@@ -30,6 +31,7 @@ SHOWN = (
     "learn-parts",
     "larger",
 )  # in grids of their own
+DIFFUSION = ("digress", "defog", "disco")
 NOISES = {"own": "own", "shared": "shared", "stratified": "own, stratified", "both": "shared, stratified"}
 OPEN = (  # variant, scoring, and in words: what the paper leaves open
     ("paper", "paper", "as in the tables"),
@@ -149,14 +151,15 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
     """All ablations that have results."""
 
     def rounds(place: Place) -> Cells:
-        for scoring, method in (
-            ("rounds-paper", "the paper's kernel, 100 steps"),
-            ("rounds-bridge", "bridge, 20 steps"),
-        ):
-            known = {key.scoring for key in summaries if key.scoring.startswith(f"{scoring}/")}
-            for name in sorted(known, key=lambda name: int(name.rpartition("/")[2])):
-                key = Key(*place, "rand-esu", "disco", "paper", name)
-                yield f"DisCo-E, {method}", name.rpartition("/")[2], key
+        known = {key.scoring for key in summaries if "/" in key.scoring}
+        for name in sorted(known, key=lambda name: int(name.rpartition("/")[2])):
+            scoring, _, number = name.partition("/")
+            path = {"rounds-paper": "the paper's path", "rounds-bridge": "bridge, 20 steps"}.get(
+                scoring, scoring
+            )
+            for estimator in DIFFUSION:
+                key = Key(*place, "rand-esu", estimator, "paper", name)
+                yield f"{TITLES[estimator]}, {path}", number, key
 
     def left_open(place: Place) -> Cells:
         for variant, scoring, column in OPEN:
@@ -164,28 +167,24 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
 
     def densities(place: Place) -> Cells:
         for density in sorted({key.density for key in summaries}):
-            for variant, scoring, estimator, title in (
-                ("default", "default", "frequency", TITLES["frequency"]),
-                ("default", "default", "autoregressive", AUTOREGRESSIVE["default"]),
-                ("paper", "default", "disco", TITLES["disco"]),
+            column = f"{density:g}"
+            for estimator, title in (
+                ("frequency", TITLES["frequency"]),
+                ("autoregressive", AUTOREGRESSIVE["default"]),
             ):
-                key = Key(*place, "rand-esu", estimator, variant, scoring, density)
-                if estimator == "autoregressive":
-                    yield (
-                        AUTOREGRESSIVE["sample-only"],
-                        f"{density:g}",
-                        sample_alone(settings, *place, density=density),
-                    )
+                yield title, column, Key(*place, "rand-esu", estimator, "default", "default", density)
+            yield AUTOREGRESSIVE["sample-only"], column, sample_alone(settings, *place, density=density)
+            for estimator, scoring in product(DIFFUSION, ("paper", "default")):
                 # A row with no more than the tables' density is no ablation; grid() leaves it out.
-                yield title, f"{density:g}", key
+                key = Key(*place, "rand-esu", estimator, "paper", scoring, density)
+                yield f"{TITLES[estimator]}, {SCORINGS[scoring]}", column, key
 
     def samplers(place: Place) -> Cells:
         for sampler, title in SAMPLERS.items():
             yield TITLES["frequency"], title, Key(*place, sampler, "frequency", "default", "default")
-            for estimator in ("graphvae", "digress", "defog", "disco"):
-                for scoring in ("paper", "default"):
-                    method = f"{TITLES[estimator]}, {SCORINGS[scoring]}"
-                    yield method, title, Key(*place, sampler, estimator, "paper", scoring)
+            for estimator, scoring in product(("graphvae", *DIFFUSION), ("paper", "default")):
+                method = f"{TITLES[estimator]}, {SCORINGS[scoring]}"
+                yield method, title, Key(*place, sampler, estimator, "paper", scoring)
             yield AUTOREGRESSIVE["sample-only"], title, sample_alone(settings, *place, sampler)
             key = Key(*place, sampler, "autoregressive", "default", "default")
             yield AUTOREGRESSIVE["default"], title, key
@@ -327,7 +326,8 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
         grid(
             "rounds",
             "Rounds",
-            "Scores after so many rounds: the paper's path without orbit correction, and the bridge as we recommend.",
+            "Scores after so many rounds: the paper's path (DiGress-E: 500 steps, others 100) without orbit correction,"
+            " and the bridge as we recommend.",
             "rounds",
             settings,
             summaries,
