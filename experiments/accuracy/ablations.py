@@ -31,6 +31,7 @@ SHOWN = (
     "learn-parts",
     "larger",
 )  # in grids of their own
+PATHS = {"rounds-paper": "the paper's path", "rounds-bridge": "bridge, 20 steps"}
 DIFFUSION = ("digress", "defog", "disco")
 NOISES = {"own": "own", "shared": "shared", "stratified": "own, stratified", "both": "shared, stratified"}
 OPEN = (  # variant, scoring, and in words: what the paper leaves open
@@ -151,15 +152,11 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
     """All ablations that have results."""
 
     def rounds(place: Place) -> Cells:
-        known = {key.scoring for key in summaries if "/" in key.scoring}
-        for name in sorted(known, key=lambda name: int(name.rpartition("/")[2])):
-            scoring, _, number = name.partition("/")
-            path = {"rounds-paper": "the paper's path", "rounds-bridge": "bridge, 20 steps"}.get(
-                scoring, scoring
-            )
-            for estimator in DIFFUSION:
+        for estimator, (scoring, path) in product(DIFFUSION, PATHS.items()):
+            known = {key.scoring for key in summaries if key.scoring.startswith(f"{scoring}/")}
+            for name in sorted(known, key=lambda name: int(name.rpartition("/")[2])):
                 key = Key(*place, "rand-esu", estimator, "paper", name)
-                yield f"{TITLES[estimator]}, {path}", number, key
+                yield f"{TITLES[estimator]}, {path}", name.rpartition("/")[2], key
 
     def left_open(place: Place) -> Cells:
         for variant, scoring, column in OPEN:

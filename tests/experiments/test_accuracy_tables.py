@@ -127,7 +127,7 @@ def test_tables_of_the_ablations(quick: Path, tmp_path: Path) -> None:
         return f"| NAS-Bench-201 | 4 | {method} | " + " | ".join(f"{v:.3f}" for v in values) + " | 1 |"
 
     rounds = [ways["rounds-paper"]["by_rounds"][number]["spearman"] for number in ("1", "2", "4")]
-    assert row("DisCo-E, the paper's kernel, 100 steps", *rounds) in page
+    assert row("DisCo-E, the paper's path", *rounds) in page
     kernels = [ways[f"kernel-{name}-16"]["spearman"] for name in ("paper", "bridge")]
     assert row("DisCo-E, 16 evaluations", *kernels) in page
     left_open = [
