@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from scipy.stats import spearmanr
 
 from grade.errors import InputError
 from grade.estimators import Estimator, fit, load_estimator
 from grade.estimators.diffusion import Diffusion
+from grade.estimators.network import NetworkEstimator
 from grade.graphs import PatternTable
 from grade.settings import EstimatorSettings
 from tests.estimators.spaces import census_201, sample_of, uniform_sample
@@ -134,6 +136,21 @@ def test_scores_stay_finite_where_training_saw_nothing_of_the_kind(name: str) ->
     scores = model.log_probability(strange)
     assert np.isfinite(scores).all()
     assert scores.max() < model.log_probability(table)[0]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_bounds_keep_their_order_however_low_they_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loose bounds lie far below the uniform distribution, which must not hide what sets them apart."""
+    table, _ = census_201(4)
+    model, rows = trained(name), np.arange(0, 60, 20)
+    assert isinstance(model, NetworkEstimator)
+    bounds = torch.tensor([-900.0, -950.0, -901.0], dtype=torch.float64)
+    monkeypatch.setattr(model, "log_likelihood", lambda *_: bounds)
+    monkeypatch.setattr(model, "settings", replace(model.settings, orbit=False))
+    assert model.probabilities(model.networks, table.take(rows)).tolist() == bounds.tolist()
+    ring = np.roll(np.eye(4, dtype=int), 1, axis=1)
+    outside = PatternTable.canonical([[0] * 4], [ring], table.node_vocabulary, table.edge_vocabulary)
+    assert -np.inf < model.probabilities(model.networks, outside)[0] < bounds.min()
 
 
 def test_marginals_are_those_of_the_sample() -> None:

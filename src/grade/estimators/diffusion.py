@@ -38,6 +38,8 @@ class Denoise(nn.Module):
 class Diffusion(NetworkEstimator):
     """A diffusion model over graphs as an estimator; subclasses say which process."""
 
+    bounds = True
+
     @abstractmethod
     def make_process(self) -> Process:
         """The noise for ``self.space``, with ``self.node_marginal`` and ``self.edge_marginal`` known."""

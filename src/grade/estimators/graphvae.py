@@ -72,6 +72,8 @@ class Autoencoder(nn.Module):
 class GraphVAE(NetworkEstimator):
     """The estimator around the autoencoder."""
 
+    bounds = True
+
     def build(self) -> nn.Module:
         return Autoencoder(self.space, self.settings)
 
