@@ -42,6 +42,8 @@ OPEN = (  # variant, scoring, and in words: what the paper leaves open
     ("paper-1024-last", "paper", "1,024, last step"),
     ("paper", "paper-probabilities", "mean of probabilities"),
     ("paper-all", "paper", "all orders"),
+    ("paper-eta-0", "paper", "eta = 0"),
+    ("paper-eta-10", "paper", "eta = 10"),
 )
 Place = tuple[str, int]  # set and size
 
@@ -140,9 +142,10 @@ def with_weights(one: Grid, summaries: Summaries) -> Grid:
 
 def with_papers_figure(one: Grid, settings: Settings, paper: Paper) -> Grid:
     """The grid of what the paper leaves open with the paper's own figure."""
-    notes = {}
+    notes, estimators = {}, {title: name for name, title in TITLES.items()}
     for (name, k), method in one.rows:
-        known = paper.get((settings["sets"][name]["paper"], k, "rand-esu", "disco"))
+        estimator = estimators[method.partition(", ")[0]]
+        known = paper.get((settings["sets"][name]["paper"], k, "rand-esu", estimator))
         if known is not None:
             notes[(name, k), method] = f"{known['spearman'][0]:.3f}"
     return replace(one, noted="paper", notes=notes)
@@ -159,8 +162,9 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
                 yield f"{TITLES[estimator]}, {path}", name.rpartition("/")[2], key
 
     def left_open(place: Place) -> Cells:
-        for variant, scoring, column in OPEN:
-            yield "DisCo-E, as in the paper", column, Key(*place, "rand-esu", "disco", variant, scoring)
+        for estimator, (variant, scoring, column) in product(("disco", "defog"), OPEN):
+            key = Key(*place, "rand-esu", estimator, variant, scoring)
+            yield f"{TITLES[estimator]}, {SCORINGS['paper']}", column, key
 
     def densities(place: Place) -> Cells:
         for density in sorted({key.density for key in summaries}):
@@ -360,10 +364,10 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
         grid(
             "open",
             "What the paper leaves open",
-            "DisCo-E as in the tables (the average of the weights over the last tenth of the steps, batches of 64"
+            "Estimators as in the tables (the average of the weights over the last tenth of the steps, batches of 64"
             " graphs below 5,000 occurrences, the mean of logarithms over rounds as in the paper's algorithm 2, level"
-            " orders) and with one of these choices made otherwise, or two: what it would take to be as far from the"
-            " truth as the paper.",
+            " orders; DeFoG-E: eta = 1) and with one of these choices made otherwise, or two: what it would take to be"
+            " as far from the truth as the paper.",
             "choice",
             settings,
             summaries,

@@ -193,19 +193,19 @@ def reproduction(settings: Settings, summaries: Summaries, paper: Paper) -> list
         for estimator in ("disco", "defog", "digress", "graphvae"):
             keys = {scoring: Key(name, k, "rand-esu", estimator, "paper", scoring) for scoring in SCORINGS}
             theirs = paper.get((settings["sets"][name]["paper"], k, "rand-esu", estimator))
-            if keys["paper"] not in summaries or theirs is None:
-                continue
             ours = {scoring: summaries[key] for scoring, key in keys.items() if key in summaries}
+            if not ours or theirs is None:
+                continue
             place = f"{settings['sets'][name]['title']}, k = {k}"
-            epochs[place] = min(float(r["settings"]["epochs"]) for r in ours["paper"].results)
+            results = next(iter(ours.values())).results
+            epochs[place] = min(float(r["settings"]["epochs"]) for r in results)
             row = [settings["sets"][name]["title"], str(k), TITLES[estimator], show(theirs["spearman"])]
             row += [show(ours[s].figure("spearman")) if s in ours else "-" for s in SCORINGS]
-            difference = ours["paper"].figure("spearman")[0] - theirs["spearman"][0]
-            row += [
-                f"{difference:+.3f}",
-                str(len(ours["paper"].results)),
-                number(ours["paper"].mean("scored")),
-            ]
+            difference = "-"
+            if "paper" in ours:
+                difference = f"{ours['paper'].figure('spearman')[0] - theirs['spearman'][0]:+.3f}"
+            scored = number(ours["paper"].mean("scored")) if "paper" in ours else "-"
+            row += [difference, str(len(results)), scored]
             rows.append(row)
     if not rows:
         return []

@@ -116,6 +116,28 @@ def test_a_variant_of_ones_own_has_a_table(quick: Path, tmp_path: Path) -> None:
     assert f"| NAS-Bench-201 | 4 | autoregressive | {rho} | {rho} | 1 |" in table
 
 
+def test_what_defog_leaves_open_and_a_scoring_that_is_missing(quick: Path, tmp_path: Path) -> None:
+    lines = read_lines(quick / "cells.jsonl")
+    known = next(r for r in lines if r["estimator"] == "defog")
+    ways = {name: f"{way['spearman']:.3f}" for name, way in known["scorings"].items()}
+    (tmp_path / "cells.jsonl").write_text(
+        "".join(json.dumps(r) + "\n" for r in [*lines, {**known, "variant": "paper-eta-0"}])
+    )
+    assert start("tables.py", "--out", tmp_path).returncode == 0
+    table = (tmp_path / "ablations.md").read_text().partition("# What the paper leaves open")[2]
+    figures = [ways["paper"], *"--", ways["paper"]]  # last weights and mean of probabilities: DisCo-E's
+    # The paper's own figure is the last column.
+    assert f"| NAS-Bench-201 | 4 | DeFoG-E, as in the paper | {' | '.join(figures)} | 1 | 0.750 |" in table
+
+    left = {name: way for name, way in known["scorings"].items() if not name.startswith("paper")}
+    results = [{**r, "scorings": left} if r is known else r for r in lines]
+    (tmp_path / "cells.jsonl").write_text("".join(json.dumps(r) + "\n" for r in results))
+    assert start("tables.py", "--out", tmp_path).returncode == 0
+    figures = [*"--", ways["default"], ways["default-no-orbit"], "-", "1", "-"]
+    row = f"| NAS-Bench-201 | 4 | DeFoG-E | 0.750 ± 0.060 | {' | '.join(figures)} |"
+    assert row in (tmp_path / "results.md").read_text()
+
+
 def test_tables_of_the_ablations(quick: Path, tmp_path: Path) -> None:
     experiments = tmp_path / "README.md"
     experiments.write_text("<!-- accuracy:begin -->\n<!-- accuracy:end -->\n")
