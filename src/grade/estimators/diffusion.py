@@ -12,7 +12,7 @@ from grade.estimators.backbone import GraphTransformer
 from grade.estimators.data import Candidates, TrainingData
 from grade.estimators.encoding import Graphs
 from grade.estimators.likelihood import Process, mean_over_rounds, path_log_likelihood
-from grade.estimators.network import NetworkEstimator
+from grade.estimators.network import BELOW_BOUNDS, NetworkEstimator
 from grade.estimators.world import rows_that_fit
 from grade.settings import EstimatorSettings
 
@@ -38,7 +38,7 @@ class Denoise(nn.Module):
 class Diffusion(NetworkEstimator):
     """A diffusion model over graphs as an estimator; subclasses say which process."""
 
-    bounds = True
+    floor = BELOW_BOUNDS
 
     @abstractmethod
     def make_process(self) -> Process:

@@ -17,7 +17,7 @@ from grade.estimators.base import estimators
 from grade.estimators.data import Candidates
 from grade.estimators.encoding import Graphs, GraphSpace
 from grade.estimators.likelihood import Uniforms, mean_over_rounds
-from grade.estimators.network import NetworkEstimator
+from grade.estimators.network import BELOW_BOUNDS, NetworkEstimator
 from grade.estimators.world import rows_that_fit
 from grade.settings import EstimatorSettings
 
@@ -72,7 +72,7 @@ class Autoencoder(nn.Module):
 class GraphVAE(NetworkEstimator):
     """The estimator around the autoencoder."""
 
-    bounds = True
+    floor = BELOW_BOUNDS
 
     def build(self) -> nn.Module:
         return Autoencoder(self.space, self.settings)

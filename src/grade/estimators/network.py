@@ -42,16 +42,16 @@ from grade.estimators.world import World, one_thread, pick_device
 from grade.graphs import PatternTable, SubgraphSample
 from grade.settings import EstimatorSettings
 
-FLOOR = math.log(1e-9)  # weight of the uniform distribution that keeps every score finite
-FAR_BELOW = -1e6  # in its place for models that give bounds of probabilities: below any of them
+BELOW_BOUNDS = (
+    -1e6
+)  # a floor for models that give bounds of likelihoods, which can be loose: below any of them
 
 
 class NetworkEstimator(ABC):
     """An estimator whose distribution is a neural network's."""
 
-    bounds: ClassVar[bool] = (
-        False  # whether `log_likelihood` is a bound from below, not the likelihood itself
-    )
+    # Logarithm of the weight of the uniform distribution that keeps every score finite.
+    floor: ClassVar[float] = math.log(1e-9)
 
     def __init__(self) -> None:
         self.settings = EstimatorSettings()
@@ -378,17 +378,12 @@ class NetworkEstimator(ABC):
     def probabilities(self, networks: Sequence[nn.Module], patterns: PatternTable) -> NDArray[np.float64]:
         """[n] log-probability of each class of merged types.
 
-        The mean of the networks' probabilities, mixed with 1e-9 of the uniform distribution over all typed digraphs:
-        what the model cannot describe (a cycle or a self-loop where the sample had none) has that part only.
-        Where a model gives bounds, these may be many orders of magnitude below the uniform distribution and still
-        rank well, so nothing is mixed with them, and what it cannot describe is far below.
+        The mean of the networks' probabilities, mixed with a little of the uniform distribution over all typed
+        digraphs: what the model cannot describe (a cycle or a self-loop where the sample had none) has that part only.
         """
         values = np.stack([self.network_values(network, patterns) for network in networks])
         mean = np.logaddexp.reduce(values, axis=0) - math.log(len(values))
-        uniform = self.space.log_uniform(patterns)
-        if self.bounds:
-            return np.where(np.isfinite(mean), mean, FAR_BELOW + uniform)
-        return np.asarray(np.logaddexp(mean, FLOOR + uniform))
+        return np.asarray(np.logaddexp(mean, self.floor + self.space.log_uniform(patterns)))
 
     def network_values(self, network: nn.Module, patterns: PatternTable) -> NDArray[np.float64]:
         """[n] log-probability of each class under a network; -inf outside the model's space."""
