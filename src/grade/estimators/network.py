@@ -42,9 +42,8 @@ from grade.estimators.world import World, one_thread, pick_device
 from grade.graphs import PatternTable, SubgraphSample
 from grade.settings import EstimatorSettings
 
-BELOW_BOUNDS = (
-    -1e6
-)  # a floor for models that give bounds of likelihoods, which can be loose: below any of them
+# The floor of models that give bounds of likelihoods, however loose: below any of them.
+BELOW_BOUNDS = -1e6
 
 
 class NetworkEstimator(ABC):
