@@ -42,8 +42,8 @@ OPEN = (  # variant, scoring, and in words: what the paper leaves open
     ("paper-1024-last", "paper", "1,024, last step"),
     ("paper", "paper-probabilities", "mean of probabilities"),
     ("paper-all", "paper", "all orders"),
-    ("paper-eta-0", "paper", "eta = 0"),
-    ("paper-eta-10", "paper", "eta = 10"),
+    ("paper", "paper-eta-0", "eta = 0"),
+    ("paper", "paper-eta-10", "eta = 10"),
 )
 Place = tuple[str, int]  # set and size
 

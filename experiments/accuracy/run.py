@@ -63,7 +63,7 @@ from prepare import prepare
 from grade.errors import InputError
 from grade.estimators import parse_changes
 
-SMALL_BATCH = 128  # graphs of a batch, up to which trainings side by side take little longer than one
+MOST_GRAPHS = 6_144  # of a step of trainings side by side: more do not make it quicker
 
 
 @dataclass(frozen=True)
@@ -100,13 +100,13 @@ def tasks_of(
         seconds = expected_seconds(cell, scorings, sampled, types, settings)
         chosen = None if cell.estimator in PLAIN else training_settings(cell, settings, *sampled, 1)
         alone = chosen is None or chosen.epochs == 0 or len(sizes_of(settings, cell)) > 1
-        # Alike but for the sample. Only small batches leave a GPU room for more of them.
-        kind: Any = (
-            cell
-            if alone or chosen is None or chosen.batch > SMALL_BATCH
-            else (ranks[cell], cell.set, cell.k, cell.estimator, cell.variant, chosen.batch)
-        )
-        while kind in tasks and len(tasks[kind].cells) >= together:
+        # Alike but for the sample, also where a group that comes later wants the cell.
+        kind: Any = cell
+        most = 1
+        if not alone and chosen is not None:
+            kind = (cell.set, cell.k, cell.estimator, cell.variant, chosen.batch)
+            most = min(together, max(1, MOST_GRAPHS // chosen.batch))
+        while kind in tasks and len(tasks[kind].cells) >= most:
             kind = (kind, "and more")
         known = tasks.get(kind, Task([], [], 0.0, True, ranks[cell]))
         fits_cpu = known.cpu and suits_cpu(cell, sampled[0], settings)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,22 @@ def test_noise_of_its_own_belongs_to_the_pattern_not_to_its_row() -> None:
         assert np.abs(whole - trained_scores(shared, table.take(rows))).max() > 1e-3
     finally:
         model.settings = shared
+
+
+def test_a_fitted_model_follows_the_settings_of_its_process() -> None:
+    """DeFoG-E's eta belongs to the paper's kernel alone, and can be changed after the training."""
+    table, _ = census_201(4)
+    patterns, model = table.take(np.arange(30)), trained("defog")
+    before = model.settings
+    scores = {}
+    try:
+        for kernel, eta in product(("paper", "bridge"), (1.0, 10.0)):
+            model.settings = replace(before, kernel=kernel, eta=eta)
+            scores[kernel, eta] = model.log_probability(patterns)
+    finally:
+        model.settings = before
+    assert not np.allclose(scores["paper", 1.0], scores["paper", 10.0])
+    assert np.array_equal(scores["bridge", 1.0], scores["bridge", 10.0])
 
 
 def trained_scores(settings: EstimatorSettings, patterns: PatternTable) -> np.ndarray:

@@ -9,7 +9,7 @@ from grade.estimators import fit, preset
 from grade.estimators.autoregressive import CausalTransformer
 from grade.estimators.encoding import Graphs, GraphSpace
 from grade.estimators.network import NetworkEstimator
-from grade.estimators.stack import Stack
+from grade.estimators.stack import Stack, stacked
 from grade.estimators.training import train
 from grade.evaluation.ranking import spearman
 from grade.settings import EstimatorSettings
@@ -53,12 +53,13 @@ def test_a_stack_trains_each_member_as_if_it_were_alone() -> None:
     """Different data, different seeds, gradients that are clipped; no randomness in a step."""
     parts = [graphs(slice(0, 8)), graphs(slice(16, 24)), graphs(slice(40, 48))]
     alone = [
-        train(build, lambda n, _, part=part: loss(n, part), SETTINGS, steps=12, seed=seed, device=CPU)
+        train(build, lambda _, part=part: (part,), loss, SETTINGS, steps=12, seed=seed, device=CPU)
         for seed, part in zip((5, 6, 7), parts, strict=True)
     ]
     together = train(
         lambda: Stack(build, (5, 6, 7), CPU),
-        lambda stack, _: stack.loss(loss, Graphs.join(parts)),
+        lambda _: (Graphs.join(parts),),
+        stacked(loss),
         SETTINGS,
         steps=12,
         seed=0,

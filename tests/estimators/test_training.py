@@ -20,8 +20,11 @@ def build() -> nn.Module:
     return nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.3), nn.Linear(8, 1))
 
 
-def loss(network: nn.Module, batch: int) -> Tensor:
-    x = torch.rand(batch, 3)
+def draw(batch: int) -> tuple[Tensor]:
+    return (torch.rand(batch, 3),)
+
+
+def loss(network: nn.Module, x: Tensor) -> Tensor:
     result: Tensor = (network(x) - x.sum(1, keepdim=True)).square().mean()
     return result
 
@@ -42,21 +45,31 @@ def test_a_killed_training_ends_with_the_same_result(tmp_path: Path, monkeypatch
         x = torch.eye(3)
         return float((network(x) - 1).square().mean().detach())
 
-    whole = train(build, loss, SETTINGS, steps=60, seed=3, device=CPU, validate=validate)
+    whole = train(build, draw, loss, SETTINGS, steps=60, seed=3, device=CPU, validate=validate)
     taken = 0
 
-    def dies(network: nn.Module, batch: int) -> Tensor:
+    def dies(network: nn.Module, x: Tensor) -> Tensor:
         nonlocal taken
         taken += 1
         if taken == 38:
             raise KilledError
-        return loss(network, batch)
+        return loss(network, x)
 
     checkpoint = tmp_path / "run.safetensors"
     with pytest.raises(KilledError):
-        train(build, dies, SETTINGS, steps=60, seed=3, device=CPU, validate=validate, checkpoint=checkpoint)
+        train(
+            build,
+            draw,
+            dies,
+            SETTINGS,
+            steps=60,
+            seed=3,
+            device=CPU,
+            validate=validate,
+            checkpoint=checkpoint,
+        )
     resumed = train(
-        build, loss, SETTINGS, steps=60, seed=3, device=CPU, validate=validate, checkpoint=checkpoint
+        build, draw, loss, SETTINGS, steps=60, seed=3, device=CPU, validate=validate, checkpoint=checkpoint
     )
     assert state(resumed) == state(whole)
     assert resumed.history == whole.history
@@ -65,10 +78,10 @@ def test_a_killed_training_ends_with_the_same_result(tmp_path: Path, monkeypatch
 def test_the_same_seed_gives_the_same_network_and_leaves_the_generator_alone() -> None:
     torch.manual_seed(5)
     before = torch.get_rng_state()
-    first = train(build, loss, SETTINGS, steps=5, seed=1, device=CPU)
+    first = train(build, draw, loss, SETTINGS, steps=5, seed=1, device=CPU)
     assert torch.equal(torch.get_rng_state(), before)
-    assert state(first) == state(train(build, loss, SETTINGS, steps=5, seed=1, device=CPU))
-    assert state(first) != state(train(build, loss, SETTINGS, steps=5, seed=2, device=CPU))
+    assert state(first) == state(train(build, draw, loss, SETTINGS, steps=5, seed=1, device=CPU))
+    assert state(first) != state(train(build, draw, loss, SETTINGS, steps=5, seed=2, device=CPU))
 
 
 def test_the_best_network_is_restored_and_training_stops_early() -> None:
@@ -78,7 +91,7 @@ def test_the_best_network_is_restored_and_training_stops_early() -> None:
         seen.append([v for t in network.state_dict().values() for v in t.flatten().tolist()])
         return abs(len(seen) - 4)  # best at the fourth validation
 
-    trained = train(build, loss, SETTINGS, steps=10_000, seed=0, device=CPU, validate=validate)
+    trained = train(build, draw, loss, SETTINGS, steps=10_000, seed=0, device=CPU, validate=validate)
     assert trained.value == 0
     assert state(trained) == seen[3]
     assert trained.step == trained.history[3][0]
@@ -97,7 +110,8 @@ def test_a_loss_that_is_not_a_number_is_refused() -> None:
     with pytest.raises(InputError, match="learning_rate"):
         train(
             build,
-            lambda network, _: network(torch.full((1, 3), math.nan)).sum(),
+            draw,
+            lambda network, x: network(x * math.nan).sum(),
             SETTINGS,
             steps=5,
             seed=0,
@@ -109,7 +123,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
     checkpoint = tmp_path / "run.safetensors"
     checkpoint.write_bytes(b"not a checkpoint")
     with pytest.raises(InputError, match=r"run\.safetensors"):
-        train(build, loss, SETTINGS, steps=5, seed=0, device=CPU, checkpoint=checkpoint)
+        train(build, draw, loss, SETTINGS, steps=5, seed=0, device=CPU, checkpoint=checkpoint)
 
 
 def test_an_unknown_schedule_is_refused() -> None:
@@ -129,7 +143,7 @@ def worker(rank: int, port: int, results: str) -> None:
 
     os.environ |= {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     torch.set_num_threads(1)
-    trained = train(build, loss, SETTINGS, steps=4, seed=0, device=CPU)
+    trained = train(build, draw, loss, SETTINGS, steps=4, seed=0, device=CPU)
     Path(results, str(rank)).write_text(repr(state(trained)))
     world.leave()
     # Threads of the group that are still there abort the process now and then when the interpreter ends.
@@ -146,4 +160,4 @@ def test_processes_of_a_torchrun_train_one_network(tmp_path: Path) -> None:
     torch.multiprocessing.spawn(worker, (port, str(tmp_path)), nprocs=2)
     first, second = ((tmp_path / name).read_text() for name in "01")
     assert first == second
-    assert first != repr(state(train(build, loss, SETTINGS, steps=4, seed=0, device=CPU)))
+    assert first != repr(state(train(build, draw, loss, SETTINGS, steps=4, seed=0, device=CPU)))

@@ -62,5 +62,6 @@ class DefogProcess:
 class Defog(Diffusion):
     """The estimator around the process."""
 
-    def make_process(self) -> Process:
+    @property
+    def process(self) -> Process:
         return DefogProcess(self.node_marginal, self.edge_marginal, self.settings.eta, self.settings.omega)

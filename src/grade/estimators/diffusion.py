@@ -40,9 +40,12 @@ class Diffusion(NetworkEstimator):
 
     floor = BELOW_BOUNDS
 
+    @property
     @abstractmethod
-    def make_process(self) -> Process:
-        """The noise for ``self.space``, with ``self.node_marginal`` and ``self.edge_marginal`` known."""
+    def process(self) -> Process:
+        """The noise for ``self.space``, by the present settings; ``self.node_marginal`` and ``self.edge_marginal`` are
+        known.
+        """
 
     def training_times(self, uniforms: Tensor) -> Tensor:
         """Times [n] in (0, 1] to train at, from uniform numbers."""
@@ -78,14 +81,12 @@ class Diffusion(NetworkEstimator):
         slots = graphs.slot_mask(upper).flatten(1).sum(1)
         self.node_marginal = marginal(graphs.nodes, graphs.sizes, self.space.node_states)
         self.edge_marginal = marginal(graphs.edges, slots, self.space.edge_types)
-        self.process = self.make_process()
 
     def extra(self) -> dict[str, Tensor]:
         return {"marginal.node": self.node_marginal, "marginal.edge": self.edge_marginal}
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         self.node_marginal, self.edge_marginal = tensors["marginal.node"], tensors["marginal.edge"]
-        self.process = self.make_process()
 
     def draw_noise(self, graphs: Graphs) -> tuple[Tensor, ...]:
         """A time for each graph, and the graph as it is then: nodes [n, K], edges [n, K, K], times [n]."""
@@ -94,14 +95,11 @@ class Diffusion(NetworkEstimator):
         times = self.training_times(
             (torch.arange(n, device=device) * 0.6180339887 + torch.rand(1, device=device)) % 1
         )
-        kept_nodes = torch.as_tensor(self.process.node.keep(times))[:, None]
-        kept_edges = torch.as_tensor(self.process.edge.keep(times))[:, None, None]
-        nodes = self.process.node.jump(
-            graphs.nodes, kept_nodes, torch.rand(graphs.nodes.shape, device=device)
-        )
-        edges = self.process.edge.jump(
-            graphs.edges, kept_edges, torch.rand(graphs.edges.shape, device=device)
-        )
+        process = self.process
+        kept_nodes = torch.as_tensor(process.node.keep(times))[:, None]
+        kept_edges = torch.as_tensor(process.edge.keep(times))[:, None, None]
+        nodes = process.node.jump(graphs.nodes, kept_nodes, torch.rand(graphs.nodes.shape, device=device))
+        edges = process.edge.jump(graphs.edges, kept_edges, torch.rand(graphs.edges.shape, device=device))
         slots = graphs.slot_mask(self.space.upper(self.settings.orders))
         return nodes * graphs.node_mask, edges * slots, times
 
@@ -133,12 +131,12 @@ class Diffusion(NetworkEstimator):
         self, network: nn.Module, candidates: Candidates, settings: EstimatorSettings
     ) -> Tensor:
         upper = self.space.upper(settings.orders)
-        denoise = Denoise(network, settings.bfloat16)
+        denoise, process = Denoise(network, settings.bfloat16), self.process
         self.evaluations += len(candidates) * settings.rounds * settings.path_steps
         return mean_over_rounds(
             lambda graphs, uniforms: path_log_likelihood(
                 denoise,
-                self.process,
+                process,
                 graphs,
                 upper=upper,
                 steps=settings.path_steps,

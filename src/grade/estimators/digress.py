@@ -51,7 +51,8 @@ class DigressProcess:
 class Digress(Diffusion):
     """The estimator around the process."""
 
-    def make_process(self) -> Process:
+    @property
+    def process(self) -> Process:
         return DigressProcess(self.node_marginal, self.edge_marginal)
 
     def training_times(self, uniforms: Tensor) -> Tensor:

@@ -72,7 +72,8 @@ class DiscoProcess:
 class Disco(Diffusion):
     """The estimator around the process."""
 
-    def make_process(self) -> Process:
+    @property
+    def process(self) -> Process:
         s = self.settings
         nodes = uniform_prior(self.space.node_states, self.node_marginal)
         edges = uniform_prior(self.space.edge_types, self.edge_marginal)

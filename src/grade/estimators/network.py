@@ -35,8 +35,8 @@ from grade.estimators.data import Candidates, TrainingData, normalised
 from grade.estimators.encoding import Graphs, GraphSpace, pattern_keys
 from grade.estimators.phases import Phases
 from grade.estimators.processes import train_ahead
-from grade.estimators.stack import Stack
-from grade.estimators.training import Report, Trained, train
+from grade.estimators.stack import Stack, stacked
+from grade.estimators.training import Draw, Loss, Report, Trained, train
 from grade.estimators.weighing import FEWEST_TYPES, Weighing
 from grade.estimators.world import World, one_thread, pick_device
 from grade.graphs import PatternTable, SubgraphSample
@@ -261,13 +261,9 @@ class NetworkEstimator(ABC):
 
             def one(name: str, phases: Phases) -> Trained:
                 i = names.index(name)
-
-                def loss(network: nn.Module, batch: int) -> Tensor:
-                    graphs = data[i].draw(batch)
-                    return self.loss(network, graphs, *self.draw_noise(graphs))
-
                 check = validate[i] if validate else None
-                return self.train(name, self.build, loss, steps, check, seeds[i], phases)
+                draw = partial(self.draw, data[i], 1)
+                return self.train(name, self.build, draw, self.loss, steps, check, seeds[i], phases)
 
             if self.device.type == "cpu":
                 train_ahead(names, one, phases, self.processes)
@@ -275,11 +271,7 @@ class NetworkEstimator(ABC):
 
         same = all(part is data[0] for part in data)
         joined, batches = (data[0], len(data)) if same else (TrainingData.join(data), 1)
-
-        def loss(stack: Any, batch: int) -> Tensor:
-            graphs = joined.draw(batch, batches)
-            value: Tensor = stack.loss(self.loss, graphs, *self.draw_noise(graphs))
-            return value
+        draw = partial(self.draw, joined, batches)
 
         def mean_loss(stack: Any) -> float:
             values = [check(network) for check, network in zip(validate or [], stack.members(), strict=True)]
@@ -289,18 +281,24 @@ class NetworkEstimator(ABC):
             return Stack(self.build, seeds, self.device)
 
         check = mean_loss if validate else None
-        done = self.train(f"{phase}s", build, loss, steps, check, seeds[0], phases)
+        done = self.train(f"{phase}s", build, draw, stacked(self.loss), steps, check, seeds[0], phases)
         assert isinstance(done.network, Stack)
         return [
             Trained(network.requires_grad_(False), done.step, done.value, done.history)
             for network in done.network.members()
         ]
 
+    def draw(self, data: TrainingData, batches: int, batch: int) -> tuple[Any, ...]:
+        """Batches of graphs end to end, and their noise: what `loss` takes besides the network."""
+        graphs = data.draw(batch, batches)
+        return graphs, *self.draw_noise(graphs)
+
     def train(
         self,
         phase: str,
         build: Callable[[], nn.Module],
-        loss: Callable[[Any, int], Tensor],
+        draw: Draw,
+        loss: Loss,
         steps: int,
         validate: Callable[[nn.Module], float] | None,
         seed: int,
@@ -310,6 +308,7 @@ class NetworkEstimator(ABC):
         if done is None:
             done = train(
                 build,
+                draw,
                 loss,
                 self.settings,
                 steps=steps,

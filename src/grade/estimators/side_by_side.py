@@ -7,14 +7,15 @@ the number of their steps known; each takes its own number of steps, and the lon
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from grade.estimators.base import estimators
 from grade.estimators.data import TrainingData
 from grade.estimators.network import NetworkEstimator, fixed_steps
-from grade.estimators.stack import Stack
+from grade.estimators.stack import Stack, stacked
 from grade.estimators.training import train
 from grade.estimators.world import one_thread
 from grade.graphs import SubgraphSample
@@ -72,15 +73,14 @@ def train_at_once(
     first, joined = models[0], TrainingData.join(data)
     networks: dict[int, nn.Module] = {}
 
-    def loss(stack: nn.Module, batch: int) -> Tensor:
-        assert isinstance(stack, Stack)
+    def draw(batch: int) -> tuple[Any, ...]:
         graphs = joined.draw(batch)
         # Each model has noise of its own: its marginals are those of its sample.
         own = [
             model.draw_noise(graphs.take(torch.arange(i * batch, (i + 1) * batch, device=first.device)))
             for i, model in enumerate(models)
         ]
-        return stack.loss(first.loss, graphs, *map(torch.cat, zip(*own, strict=True)))
+        return graphs, *map(torch.cat, zip(*own, strict=True))
 
     def keep(step: int, average: nn.Module) -> None:
         assert isinstance(average, Stack)
@@ -91,7 +91,8 @@ def train_at_once(
     seeds = [model.settings.seed * 1_000 + i for i, model in enumerate(models)]
     train(
         lambda: Stack(first.build, seeds, first.device),
-        loss,
+        draw,
+        stacked(first.loss),
         first.settings,
         steps=max(steps),
         seed=first.settings.seed,

@@ -75,3 +75,12 @@ class Stack(nn.Module):
         network = copy.deepcopy(self.template[0]).eval()
         vector_to_parameters(self.weights.detach()[index].clone(), network.parameters())
         return network
+
+
+def stacked(loss: Loss) -> Loss:
+    """The loss of a stack of networks, from that of one."""
+
+    def of_stack(stack: Stack, graphs: Graphs, *noise: Tensor) -> Tensor:
+        return stack.loss(loss, graphs, *noise)
+
+    return of_stack

@@ -36,8 +36,10 @@ from grade.estimators.world import World
 from grade.files import whole_file
 from grade.settings import EstimatorSettings
 
-Loss = Callable[[nn.Module, int], Tensor]
-"""The loss of a network on a batch of so many graphs that it draws itself."""
+Draw = Callable[[int], tuple[Any, ...]]
+"""A batch of so many graphs: what the loss takes besides the network."""
+Loss = Callable[..., Tensor]
+"""(network, what was drawn ...) -> their loss, a scalar."""
 Report = Callable[[dict[str, Any]], None]
 """Receives one dictionary per logged step: phase, step, steps; of a training loss, seconds, eta ..."""
 
@@ -61,6 +63,7 @@ class Trained:
 
 def train(
     build: Callable[[], nn.Module],
+    draw: Draw,
     loss: Loss,
     settings: EstimatorSettings,
     *,
@@ -76,8 +79,9 @@ def train(
 
     Parameters
     ----------
-    loss : the loss of a network on a batch of so many graphs that it draws itself, on the device, from torch's default
-        generator; no other source of randomness is used, so that a resumed training repeats an uninterrupted one
+    draw : a batch of so many graphs, on the device
+    loss : the loss of a network on what was drawn. Both take their random numbers from torch's default generator; no
+        other source is used, so that a resumed training repeats an uninterrupted one
     validate : a figure for the averaged network, lower being better; with it, training stops when the figure has not
         improved for long, and the network at the best step is returned
     after_step : is given the number of each step that was taken, and the averaged network
@@ -90,7 +94,7 @@ def train(
             run.load(checkpoint)
         elif world.size > 1:  # the networks start alike, the batches differ
             torch.manual_seed(seed * 65_537 + world.rank)
-        advance = run.stepper(loss)
+        advance = run.stepper(draw, loss)
         started, first, saved = time.monotonic(), run.step, time.monotonic()
         next_validation = validation_after(run.history[-1][0] if run.history else 0)
         while run.step < steps and not run.stalled:
@@ -171,10 +175,12 @@ class Run:
             foreach=None if cuda else True,
         )
 
-    def stepper(self, loss: Loss) -> Callable[[], None]:
+    def stepper(self, draw: Draw, loss: Loss) -> Callable[[], None]:
         """A function that takes one step: eager, or the replay of a CUDA graph after a few eager ones."""
-        # Batch, noise, network and loss are compiled as one, where that is quicker than to train without.
+        # Network and loss are compiled, where that is quicker than to train without. Batches are drawn as they are:
+        # their shapes differ from sample to sample, and what is compiled shall serve all of them.
         worthwhile = self.settings.compile and self.device.type == "cuda" and self.steps >= COMPILED_STEPS
+        self.draw = draw
         self.losses = [try_compile(loss) if worthwhile else loss, loss]
         batch = max(1, self.settings.batch // self.world.size)
         members = len(self.network) if isinstance(self.network, Stack) else 1
@@ -219,11 +225,12 @@ class Run:
     def gradients(self, batch: int) -> Tensor:
         """The loss of a batch, with its gradients in the parameters."""
         loss, plain = self.losses
+        drawn = self.draw(batch)
         try:
             with torch.autocast(
                 self.device.type, torch.bfloat16, enabled=self.settings.bfloat16, cache_enabled=False
             ):
-                value = loss(self.network, batch)
+                value = loss(self.network, *drawn)
             value.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         except Exception as error:
             if loss is plain:
