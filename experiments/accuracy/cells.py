@@ -202,7 +202,7 @@ def inputs_of(inputs: Path, settings: Settings, cell: Cell) -> list[Path]:
 
 
 def read_results(*places: Path) -> dict[Cell, Result]:
-    """What result folders and .jsonl files hold; of two results of one cell, the later place's."""
+    """What result folders and .jsonl files hold; of two results of one cell, the later place's (see `renewed`)."""
     results: dict[Cell, Result] = {}
     for place in places:
         files = [place] if place.suffix == ".jsonl" else [place / LINES, *sorted(place.glob("cells/*.json"))]
@@ -212,10 +212,31 @@ def read_results(*places: Path) -> dict[Cell, Result]:
             for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else []:
                 try:
                     result = json.loads(line)
-                    results[Cell.of(result)] = {**result, "scorings": dict(result["scorings"])}
+                    cell = Cell.of(result)
+                    results[cell] = renewed(
+                        results.get(cell), {**result, "scorings": dict(result["scorings"])}
+                    )
                 except (ValueError, KeyError, TypeError):
                     raise InputError(f"{file} is damaged; remove it, and run its cells again.") from None
     return results
+
+
+def renewed(earlier: Result | None, later: Result) -> Result:
+    """A result that takes the place of an earlier one of its cell. Scorings that only the earlier training had are
+    kept, each with what was different about that training (commit, date, settings ...).
+
+    >>> old = {"commit": "a", "scorings": {"paper": {"spearman": 0.8}, "default": {"spearman": 0.9}}}
+    >>> renewed(old, {"commit": "b", "scorings": {"paper": {"spearman": 0.7}}})["scorings"]
+    {'default': {'commit': 'a', 'spearman': 0.9}, 'paper': {'spearman': 0.7}}
+    """
+    if earlier is None:
+        return later
+    other = {
+        name: value for name, value in earlier.items() if name != "scorings" and value != later.get(name)
+    }
+    missing = {name: entry for name, entry in earlier["scorings"].items() if name not in later["scorings"]}
+    kept = {name: other | entry for name, entry in missing.items()}
+    return {**later, "scorings": kept | later["scorings"]}
 
 
 def is_done(wanted: Sequence[str], result: Result | None) -> bool:

@@ -51,6 +51,7 @@ from cells import (
     rank_of_groups,
     read_results,
     read_settings,
+    renewed,
     select,
     sizes_of,
     write_lines,
@@ -258,8 +259,8 @@ def run(
             if message is not None and task is not None:
                 cell = task.cells[job.done]
                 job.done, job.seconds = job.done + 1, job.seconds + message["seconds"]
-                results[cell] = message
-                write_result(message, out)
+                results[cell] = renewed(results.get(cell), message)
+                write_result(results[cell], out)
                 for path in [out / LINES, *([lines] if lines else [])]:
                     write_lines(results.values(), path)
                 print(f"[{now:6.1f} s] {progress(cell, message)}, {len(queue.waiting)} waiting", flush=True)
