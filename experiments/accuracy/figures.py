@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-from ablations import Grid
 from cells import Settings
+from grid import Grid
 from summary import AUTOREGRESSIVE, MEASURES, Key, Summaries, best_of_paper, pairs, sample_alone
 
 from grade.files import whole_file

@@ -14,9 +14,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ablations import Grid, grids
+from ablations import grids
 from cells import HERE, LINES, Result, Settings, read_results, read_settings, write_lines, write_result
 from figures import draw_accuracy, draw_grid
+from grid import Grid
 from summary import (
     ABOUT_PARTS,
     AUTOREGRESSIVE,

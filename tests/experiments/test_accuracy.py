@@ -25,7 +25,7 @@ def test_the_reduced_matrix_has_every_kind_of_cell(quick: Path) -> None:
     plain = {(e, "default") for e in ("ceiling", "frequency", "joined", "rarest", "autoregressive")}
     orders = {("autoregressive", f"orders-{family}") for family in ("linear", "level", "canonical")}
     others = {("autoregressive", "no-interchange"), ("autoregressive", "one-network")}
-    disco = {("disco", "paper-canonical"), ("disco", "paper-last")}
+    disco = {("disco", f"paper-{name}") for name in ("canonical", "last", "five-states")}
     assert kinds == trained | plain | orders | others | disco
     frequency = [r for r in results if r["estimator"] == "frequency"]
     assert {r["sampler"] for r in frequency} == {"rand-esu", "nrs", "rand-fase"}

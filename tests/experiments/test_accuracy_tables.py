@@ -18,6 +18,7 @@ ABLATIONS = (
     "rounds",
     "cost",
     "open",
+    "rate",
     "kernel",
     "noise",
     "orders",
