@@ -74,6 +74,13 @@ class Task:
     seconds: float  # expected, on a GPU that does nothing else
     cpu: bool  # as well on a processor core
     rank: int  # of its group
+    again: bool = False  # failed once
+
+    def alone(self, first: int) -> "list[Task]":
+        """Its cells from the given one on, each by itself, for a second time."""
+        share = self.seconds / len(self.cells)
+        rest = zip(self.cells[first:], self.scorings[first:], strict=True)
+        return [Task([cell], [names], share, self.cpu, self.rank, again=True) for cell, names in rest]
 
     @property
     def kind(self) -> tuple[Any, ...]:
@@ -226,7 +233,11 @@ class Queue:
 def run(
     tasks: list[Task], jobs: Jobs, seconds: float, stop: float, out: Path, lines: Path | None
 ) -> list[Cell]:
-    """Run tasks until none is left or the time is over; returns the cells that failed."""
+    """Run tasks until none is left or the time is over; returns the cells that failed.
+
+    Processes that share a GPU through the multi-process service end with any of them that faults, so cells that failed
+    are tried once more, each by itself.
+    """
     begin, failed = time.monotonic(), []
     queue = Queue(list(tasks), any(not job.gpu for job in jobs.running.values()))
     results = read_results(out)
@@ -249,7 +260,10 @@ def run(
                 print(f"{name} failed: {message}", file=sys.stderr, flush=True)
                 jobs.dismiss(pipe)
                 if task is not None:
-                    failed.extend(task.cells[job.done :])
+                    if task.again:
+                        failed.extend(task.cells)
+                    else:
+                        queue.waiting = task.alone(job.done) + queue.waiting
                     jobs.start(job.gpu)
                 continue
             now = time.monotonic() - begin
@@ -272,7 +286,7 @@ def run(
                 jobs.send(pipe, following)
     for pipe in list(jobs.running):
         jobs.dismiss(pipe)
-    return failed
+    return failed + [task.cells[0] for task in queue.waiting if task.again]
 
 
 def progress(cell: Cell, result: Result) -> str:

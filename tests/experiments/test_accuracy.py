@@ -194,6 +194,7 @@ def test_a_cell_that_fails_takes_no_other_with_it(quick: Path, tmp_path: Path) -
     assert done.returncode == 1
     assert "1 cells failed: nas-bench-201-4-rand-esu-frequency-default-s0" in done.stderr
     assert "weights.npy" in done.stderr
+    assert done.stderr.count("s0 failed: ") == 2, "a cell that failed is tried once more"
     others = {(r["sampler"], r["seed"], r["density"]) for r in read_lines(tmp_path / "out" / "cells.jsonl")}
     densest = {("rand-esu", seed, 0.3) for seed in (0, 1)}
     assert others == {("rand-esu", 1, 0.1), ("nrs", 0, 0.1), ("rand-fase", 0, 0.1)} | densest
