@@ -1,5 +1,7 @@
 """Networks trained side by side are those that are trained one by one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -70,6 +72,29 @@ def test_a_stack_trains_each_member_as_if_it_were_alone() -> None:
         for (name, expected), got in zip(one.network.named_parameters(), member.parameters(), strict=True):
             torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-5, msg=name)
     assert together.value == pytest.approx(np.mean([one.value for one in alone]), rel=1e-4)
+
+
+def test_parameters_of_a_stack_begin_where_kernels_can_read_several_numbers_at_a_time() -> None:
+    """At multiples of 128 bytes; what is between them is zero, and stays so when weights decay and are clipped."""
+    settings = replace(SETTINGS, weight_decay=0.1)
+    stack = train(
+        lambda: Stack(build, (5, 6), CPU),
+        lambda _: (Graphs.join([graphs(slice(0, 8)), graphs(slice(16, 24))]),),
+        stacked(loss),
+        settings,
+        steps=3,
+        seed=0,
+        device=CPU,
+    ).network
+    assert isinstance(stack, Stack)
+    sizes = [parameter.numel() for parameter in build().parameters()]
+    assert any(size % 32 for size in sizes)  # without zeros between them, parameters would begin anywhere
+    for row in stack.weights.detach():
+        named = stack.parameters_in(row)
+        assert [parameter.numel() for parameter in named.values()] == sizes
+        assert all(4 * parameter.storage_offset() % 128 == 0 for parameter in named.values())
+        used = sum(float(parameter.abs().sum()) for parameter in named.values())
+        assert float(row.abs().sum()) == pytest.approx(used, rel=1e-5)
 
 
 @pytest.mark.parametrize("estimator", ["autoregressive", "disco", "defog", "digress", "graphvae"])

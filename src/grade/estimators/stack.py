@@ -3,7 +3,8 @@
 Small networks leave a GPU idle between the launches of their kernels, so that several trained at once take little
 longer than one, as long as their batches are small too. Their weights are the rows of one matrix, and a step is
 mapped over the rows (`torch.vmap`); members share nothing, neither batches nor noise nor the norm that gradients are
-clipped by.
+clipped by. Every parameter begins at a multiple of 128 bytes, as if it had been allocated by itself: kernels that read
+several numbers at a time take no other addresses. Between parameters there are zeros, which stay zero.
 """
 
 import copy
@@ -12,13 +13,15 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
+from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from grade.estimators.encoding import Graphs
 
 Loss = Callable[..., Tensor]
 """(network, ordered graphs, noise ...) -> their loss, a scalar."""
+
+ALIGNED = 32  # floats
 
 
 class Stack(nn.Module):
@@ -30,7 +33,7 @@ class Stack(nn.Module):
         for seed in seeds:
             torch.manual_seed(seed)
             network = build().to(device)
-            rows.append(parameters_to_vector(network.parameters()).detach())
+            rows.append(row_of(network))
         # In a list, so that torch does not count the template's own weights among the parameters.
         self.template = [network]
         self.shapes = {name: parameter.shape for name, parameter in network.named_parameters()}
@@ -46,10 +49,7 @@ class Stack(nn.Module):
         def member_loss(
             weights: Tensor, nodes: Tensor, edges: Tensor, sizes: Tensor, *noise: Tensor
         ) -> Tensor:
-            parts = torch.split(weights, [shape.numel() for shape in self.shapes.values()])
-            named = {
-                name: part.view(shape) for (name, shape), part in zip(self.shapes.items(), parts, strict=True)
-            }
+            named = self.parameters_in(weights)
             own = Graphs(nodes, edges, sizes)
             return loss(lambda *given: functional_call(template, named, given), own, *noise)
 
@@ -59,6 +59,14 @@ class Stack(nn.Module):
         with sdpa_kernel(SDPBackend.MATH):
             losses: Tensor = torch.vmap(member_loss, randomness="different")(self.weights, *batches)
         return losses.sum()
+
+    def parameters_in(self, row: Tensor) -> dict[str, Tensor]:
+        """A member's parameters, as views of its row [weights]."""
+        places = torch.split(row, [padded(shape.numel()) for shape in self.shapes.values()])
+        return {
+            name: place[: shape.numel()].view(shape)
+            for (name, shape), place in zip(self.shapes.items(), places, strict=True)
+        }
 
     def clip(self, limit: float) -> None:
         """Scale down each member's gradient whose norm is above the limit."""
@@ -73,8 +81,25 @@ class Stack(nn.Module):
     def member(self, index: int) -> nn.Module:
         """One of them."""
         network = copy.deepcopy(self.template[0]).eval()
-        vector_to_parameters(self.weights.detach()[index].clone(), network.parameters())
+        named = self.parameters_in(self.weights.detach()[index])
+        with torch.no_grad():
+            for name, parameter in network.named_parameters():
+                parameter.copy_(named[name])
         return network
+
+
+def row_of(network: nn.Module) -> Tensor:
+    """[weights] all parameters of a network, each followed by zeros up to where the next may begin."""
+    flat = [parameter.detach().flatten() for parameter in network.parameters()]
+    return torch.cat([functional.pad(part, (0, padded(len(part)) - len(part))) for part in flat])
+
+
+def padded(numbers: int) -> int:
+    """
+    >>> padded(1), padded(64)
+    (32, 64)
+    """
+    return -(-numbers // ALIGNED) * ALIGNED
 
 
 def stacked(loss: Loss) -> Loss:
