@@ -5,13 +5,14 @@ from typing import Any
 
 import matplotlib as mpl
 from cells import Settings
-from grid import Grid
+from grid import Grid, Place
 from summary import AUTOREGRESSIVE, MEASURES, Key, Summaries, best_of_paper, pairs, sample_alone
 
 from grade.files import whole_file
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.lines import Line2D
 
 mpl.rcParams["svg.hashsalt"] = "accuracy"  # the same figure gives the same file
 LEGEND_LINE = 0.17  # inches
@@ -83,46 +84,24 @@ def draw_accuracy(settings: Settings, summaries: Summaries, path: Path) -> None:
 
 
 def draw_grid(settings: Settings, grid: Grid, path: Path) -> None:
-    """An ablation: a panel for each set and size, Spearman's rho of each method against the choices.
+    """An ablation: a panel for each set and size, Spearman's rho of each method against the choices that it has there.
 
-    Points are joined where the choices are numbers; between kinds there is nothing to read off a line.
+    Points are joined where the choices are numbers; between kinds there is nothing to read off a line. The paper's
+    figures are hollow, or broken lines where they are for all choices.
     """
-    style = "o-" if all(column.replace(".", "", 1).isdigit() for column in grid.columns) else "o"
     places = list(dict.fromkeys(place for place, _ in grid.rows))
     methods = list(dict.fromkeys(method for _, method in grid.rows))
     columns = min(4, len(places))
     rows = -(-len(places) // columns)
-    above = 0.25 + LEGEND_LINE * -(-len(methods) // 2)  # inches, of the legend
+    theirs = bool(grid.beside or grid.levels)
+    above = 0.25 + LEGEND_LINE * -(-(len(methods) + theirs) // 2)  # inches, of the legend
     figure, axes = plt.subplots(
         rows, columns, figsize=(max(6.0, 3.2 * columns), 3.0 * rows + above), squeeze=False
     )
     for axis, (name, k) in zip(axes.flat, places, strict=False):
-        for number, method in enumerate(methods):
-            values = grid.rows.get(((name, k), method), {})
-            points = [(x, *values[c]) for x, c in enumerate(grid.columns) if c in values]
-            if points:
-                xs, ys, deviations = zip(*points, strict=True)
-                spread = [deviation or 0.0 for deviation in deviations]
-                gap = 0.0 if style == "o-" else min(0.12, 0.8 / len(methods))
-                shift = gap * (number - (len(methods) - 1) / 2)
-                axis.errorbar(
-                    [x + shift for x in xs],
-                    ys,
-                    yerr=spread,
-                    fmt=style,
-                    markersize=4,
-                    capsize=2,
-                    color=f"C{number}",
-                    label=method,
-                )
-        low, high = axis.get_ylim()  # differences that mean nothing shall not look large
-        margin = max(0.0, 0.1 - (high - low)) / 2
-        axis.set_ylim(low - margin, high + margin)
+        draw_panel(axis, grid, (name, k), methods)
         axis.set_title(f"{title(settings, name)}, k = {k}", fontsize=9)
-        axis.set_xlim(-0.5, len(grid.columns) - 0.5)
-        axis.set_xticks(range(len(grid.columns)), grid.columns, rotation=30, ha="right", fontsize=8)
         axis.set_xlabel(grid.axis, fontsize=8)
-        axis.grid(alpha=0.3)
     for row in axes:
         row[0].set_ylabel("Spearman's rho")
     for axis in axes.flat[len(places) :]:
@@ -131,5 +110,38 @@ def draw_grid(settings: Settings, grid: Grid, path: Path) -> None:
     for axis in axes.flat:
         handles, labels = axis.get_legend_handles_labels()
         known |= dict(zip(labels, handles, strict=True))
+    if theirs:
+        style = {"marker": "D", "ls": ""} if grid.beside else {"ls": "--"}
+        known["the paper's figure"] = Line2D([], [], color="gray", mfc="none", markersize=4, **style)
     figure.legend(list(known.values()), list(known), loc="upper center", ncols=2, fontsize=8)
     save(figure, path, top=1 - above / figure.get_figheight())
+
+
+def draw_panel(axis: Any, grid: Grid, place: Place, methods: list[str]) -> None:
+    """One set and size."""
+    own = [grid.rows.get((place, method), {}) for method in methods]
+    columns = [column for column in grid.columns if any(column in values for values in own)]
+    joined = all(column.replace(".", "", 1).isdigit() for column in columns)
+    drawn: list[Any] = []  # the paper's figures are the same however we score
+    for number, (method, values) in enumerate(zip(methods, own, strict=True)):
+        gap = 0.0 if joined else min(0.12, 0.8 / len(methods))
+        shift = gap * (number - (len(methods) - 1) / 2)
+        points = [(x + shift, *values[c]) for x, c in enumerate(columns) if c in values]
+        style = {"markersize": 4, "color": f"C{number}"}
+        if points:
+            xs, ys, deviations = zip(*points, strict=True)
+            spread = [deviation or 0.0 for deviation in deviations]
+            axis.errorbar(xs, ys, yerr=spread, fmt="o-" if joined else "o", capsize=2, label=method, **style)
+        beside = grid.beside.get((place, method), {})
+        if beside and beside not in drawn:
+            drawn.append(beside)
+            theirs = [(x + shift, beside[c][0]) for x, c in enumerate(columns) if c in beside]
+            axis.plot(*zip(*theirs, strict=True), "D", mfc="none", **style)
+        if (place, method) in grid.levels:
+            axis.axhline(grid.levels[place, method], ls="--", lw=1, color=f"C{number}")
+    low, high = axis.get_ylim()  # differences that mean nothing shall not look large
+    margin = max(0.0, 0.1 - (high - low)) / 2
+    axis.set_ylim(low - margin, high + margin)
+    axis.set_xlim(-0.5, len(columns) - 0.5)
+    axis.set_xticks(range(len(columns)), columns, rotation=30, ha="right", fontsize=8)
+    axis.grid(alpha=0.3)

@@ -27,6 +27,7 @@ class Grid:
     )  # the paper's figures, likewise
     noted: str = ""  # what the notes are
     notes: dict[tuple[Place, str], str] = field(default_factory=dict)  # a last column, of text
+    levels: dict[tuple[Place, str], float] = field(default_factory=dict)  # the paper's figure for a whole row
 
 
 Cells = Iterable[tuple[str, str, Key]]  # method, column, and which entry
@@ -105,10 +106,11 @@ def with_weights(one: Grid, summaries: Summaries) -> Grid:
 
 def with_papers_figure(one: Grid, settings: Settings, paper: Paper) -> Grid:
     """The grid of what the paper leaves open with the paper's own figure."""
-    notes, estimators = {}, {title: name for name, title in TITLES.items()}
+    levels, estimators = {}, {title: name for name, title in TITLES.items()}
     for (name, k), method in one.rows:
         estimator = estimators[method.partition(", ")[0]]
         known = paper.get((settings["sets"][name]["paper"], k, "rand-esu", estimator))
         if known is not None:
-            notes[(name, k), method] = f"{known['spearman'][0]:.3f}"
-    return replace(one, noted="paper", notes=notes)
+            levels[(name, k), method] = known["spearman"][0]
+    notes = {row: f"{level:.3f}" for row, level in levels.items()}
+    return replace(one, noted="paper", notes=notes, levels=levels)
