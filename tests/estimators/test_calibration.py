@@ -21,6 +21,7 @@ from grade.estimators.calibration import (
     log_shape_of,
 )
 from grade.estimators.data import TrainingData
+from grade.estimators.folds import hidden_occurrences
 from grade.estimators.network import NetworkEstimator
 from grade.evaluation.ranking import spearman
 from grade.sampling import sample
@@ -270,7 +271,7 @@ def test_networks_are_rehearsed_without_some_of_the_occurrences(monkeypatch: pyt
     assert list(shown) == ["trial", "rehearsal", "member"]
     assert [weigh for _, weigh in rehearsed] == [False, True]
 
-    hidden = [model.hidden(fold, [drawn])[0] for fold in range(2)]
+    hidden = [hidden_occurrences([drawn], model.settings, fold)[0] for fold in range(2)]
     assert (hidden[0] + hidden[1] <= drawn.counts).all()
     _, rows = model.weighing.interchange.distinct(drawn.patterns)
     counts = np.bincount(rows, weights=drawn.counts)

@@ -33,6 +33,7 @@ from grade.estimators import orbit
 from grade.estimators.base import Samples, as_samples, read_model, write_model
 from grade.estimators.data import Candidates, TrainingData, normalised
 from grade.estimators.encoding import Graphs, GraphSpace, pattern_keys
+from grade.estimators.folds import held_out_types, hidden_occurrences
 from grade.estimators.phases import Phases
 from grade.estimators.processes import train_ahead
 from grade.estimators.stack import Stack, stacked
@@ -194,7 +195,7 @@ class NetworkEstimator(ABC):
 
         data, losses = [], []
         for fold in range(settings.folds):
-            held = self.held_out(fold, samples)
+            held = held_out_types(samples, self.settings, fold)
             data.append(self.training_data(samples, [w * ~h for w, h in zip(weights, held, strict=True)]))
             rows = [(s.patterns, np.flatnonzero(h)) for s, h in zip(samples, held, strict=True) if h.any()]
             losses.append(held_out_loss([table.take(index) for table, index in rows]))
@@ -208,7 +209,7 @@ class NetworkEstimator(ABC):
         share of the occurrences, for as long as the final networks.
         """
         folds = range(self.settings.folds)
-        hidden = [self.hidden(fold, samples) for fold in folds]
+        hidden = [hidden_occurrences(samples, self.settings, fold) for fold in folds]
         data = [
             self.training_data(
                 samples, [normalised(s) * (1 - h / s.counts) for s, h in zip(samples, own, strict=True)]
@@ -220,26 +221,8 @@ class NetworkEstimator(ABC):
         models, of_trials = (
             [partial(self.probabilities, [one.network]) for one in some] for some in (trained, trials)
         )
-        held_out = [self.held_out(fold, samples) for fold in range(len(trials))]
+        held_out = [held_out_types(samples, self.settings, fold) for fold in range(len(trials))]
         self.weighing.calibrate(samples, hidden, models, held_out, of_trials)
-
-    def hidden(self, fold: int, samples: list[SubgraphSample]) -> list[NDArray[np.int64]]:
-        """How many occurrences of each type of each sample the rehearsal of this fold is not shown."""
-        generator = np.random.default_rng([self.settings.seed, 2])
-        share, hidden = self.settings.held_out, []
-        for sample in samples:
-            types = np.repeat(np.arange(len(sample.patterns)), sample.counts.astype(np.int64))
-            own = types[drawn(len(types), fold, share, generator)]
-            hidden.append(np.bincount(own, minlength=len(sample.patterns)))
-        return hidden
-
-    def held_out(self, fold: int, samples: list[SubgraphSample]) -> list[NDArray[np.bool_]]:
-        """Which types of each sample the trial of this fold is not shown."""
-        generator = np.random.default_rng([self.settings.seed, 1])
-        share, held = self.settings.held_out, []
-        for sample in samples:
-            held.append(drawn(len(sample.patterns), fold, share, generator))
-        return held
 
     @property
     def together(self) -> bool:
@@ -427,13 +410,6 @@ class NetworkEstimator(ABC):
             )
             model.networks.append(network)
         return model
-
-
-def drawn(number: int, fold: int, share: float, generator: np.random.Generator) -> NDArray[np.bool_]:
-    """[number] which of so many things are drawn for this fold: a share of them, other ones for each fold."""
-    place = (generator.permutation(number) + 0.5) / number
-    result: NDArray[np.bool_] = (place >= fold * share) & (place < (fold + 1) * share)
-    return result
 
 
 def fixed_steps(settings: EstimatorSettings, occurrences: int) -> int:
