@@ -161,6 +161,7 @@ class Job:
     process: SpawnProcess
     gpu: bool
     task: Task | None = None
+    last: Task | None = None  # the one before
     done: int = 0  # cells of the task
     seconds: float = 0.0  # that they took
 
@@ -183,7 +184,7 @@ class Jobs:
 
     def send(self, pipe: Connection, task: Task) -> None:
         job = self.running[pipe]
-        job.task, job.done, job.seconds = task, 0, 0.0
+        job.last, job.task, job.done, job.seconds = job.task, task, 0, 0.0
         pipe.send(task)
 
     def dismiss(self, pipe: Connection) -> None:
@@ -201,9 +202,12 @@ class Queue:
     for_cpu: bool  # there are jobs for the processor's cores
     slowness: dict[bool, float] = field(default_factory=dict)  # by gpu or not: seconds for one expected
 
-    def note(self, task: Task, gpu: bool, seconds: float) -> None:
-        if task.cells[0].estimator not in PLAIN:  # what trains nothing says nothing about training
-            # The least: those that compiled something first took longer than others will.
+    def note(self, task: Task, gpu: bool, seconds: float, last: Task | None) -> None:
+        """A task ended, in a process whose task before was the last one."""
+        # What trains nothing says nothing about training, and the first of a kind on a GPU is compiled for.
+        compiled = gpu and (last is None or last.kind != task.kind)
+        if task.cells[0].estimator not in PLAIN and not compiled:
+            # The least: others may have been compiled for, too.
             self.slowness[gpu] = min(self.slowness.get(gpu, math.inf), seconds / task.seconds)
 
     def estimate(self, task: Task, gpu: bool) -> float:
@@ -277,7 +281,7 @@ def run(
                 print(f"[{now:6.1f} s] {progress(cell, message)}, {len(queue.waiting)} waiting", flush=True)
                 continue
             if task is not None:
-                queue.note(task, job.gpu, job.seconds)
+                queue.note(task, job.gpu, job.seconds, job.last)
             others = [other.task for other in jobs.running.values() if other is not job and other.task]
             following = queue.take(job.gpu, stop - now, task, others) if now < seconds else None
             if following is None:

@@ -127,9 +127,11 @@ def test_long_cells_start_first_and_small_ones_go_to_the_cores(module: Any) -> N
     assert queue.take(False, 100.0, None, []) == tasks[1]
     assert queue.take(True, 100.0, None, []) == tasks[0]
     plain = cells.Cell("a", 4, "nrs", "frequency", "default", 0)
-    queue.note(run.Task([plain], [[]], 0.1, True, 0), True, 100.0)
-    queue.note(tasks[0], True, 90.0)  # ten times as long as expected
-    queue.note(tasks[0], True, 180.0)  # something was compiled there
+    queue.note(run.Task([plain], [[]], 0.1, True, 0), True, 100.0, None)
+    queue.note(tasks[0], True, 180.0, None)  # the first of a kind is compiled for, and says nothing
+    assert queue.estimate(tasks[2], True) == 0
+    queue.note(tasks[0], True, 90.0, tasks[0])  # ten times as long as expected
+    queue.note(tasks[0], True, 180.0, tasks[0])  # something was compiled there, too
     assert queue.take(True, 15.0, None, []) == tasks[3], (
         "the other takes 20 seconds and would not end in time"
     )
