@@ -8,14 +8,21 @@ from grid import Cells, Grid, Place, grid, with_paper, with_papers_figure, with_
 from summary import AUTOREGRESSIVE, SAMPLERS, SCORINGS, TITLES, Key, Paper, Summaries, sample_alone
 
 ORDERS = ("linear", "level", "canonical", "all")
+REGULARISED = {
+    "fast": "as in the preset",
+    "fast-dropout-0": "no dropout",
+    "fast-dropout-30": "dropout 0.3",
+    "fast-decay-0": "no decay",
+    "fast-decay-10": "decay 0.1",
+}
 SHOWN = (
     "paper",
     "default",
-    "fast",
     "one-network",
     "no-interchange",
     "learn-parts",
     "larger",
+    *REGULARISED,
     "paper-five-states",
 )  # in grids of their own
 PATHS = {"rounds-paper": "the paper's path", "rounds-bridge": "bridge, 20 steps"}
@@ -148,6 +155,12 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
         )
         for scoring, words in ways:
             for variant, column in (("default", "the sample"), ("learn-parts", "the sample and its parts")):
+                key = Key(*place, "rand-esu", "autoregressive", variant, scoring)
+                yield f"autoregressive, {words}", column, key
+
+    def regularised(place: Place) -> Cells:
+        for scoring, words in (("sample-only", "parts not weighed"), ("default", "parts weighed")):
+            for variant, column in REGULARISED.items():
                 key = Key(*place, "rand-esu", "autoregressive", variant, scoring)
                 yield f"autoregressive, {words}", column, key
 
@@ -327,6 +340,16 @@ def grids(settings: Settings, summaries: Summaries, paper: Paper) -> list[Grid]:
             settings,
             summaries,
             by_variant({"default": "as by default", "larger": "larger"}),
+        ),
+        grid(
+            "regularisation",
+            "Dropout and weight decay",
+            "One small network (the fast preset: dropout 0.1, weight decay 0.01) with less and more of each; held-out"
+            " types choose the number of steps.",
+            "training",
+            settings,
+            summaries,
+            regularised,
         ),
         grid(
             "variants",

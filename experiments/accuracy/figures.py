@@ -133,9 +133,9 @@ def draw_panel(axis: Any, grid: Grid, place: Place, methods: list[str]) -> None:
             spread = [deviation or 0.0 for deviation in deviations]
             axis.errorbar(xs, ys, yerr=spread, fmt="o-" if joined else "o", capsize=2, label=method, **style)
         beside = grid.beside.get((place, method), {})
-        if beside and beside not in drawn:
+        theirs = [(x + shift, beside[c][0]) for x, c in enumerate(columns) if c in beside]
+        if theirs and beside not in drawn:
             drawn.append(beside)
-            theirs = [(x + shift, beside[c][0]) for x, c in enumerate(columns) if c in beside]
             axis.plot(*zip(*theirs, strict=True), "D", mfc="none", **style)
         if (place, method) in grid.levels:
             axis.axhline(grid.levels[place, method], ls="--", lw=1, color=f"C{number}")

@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -213,3 +214,33 @@ def test_the_pages_show_the_committed_results(tmp_path: Path) -> None:
         assert copies[option].read_text() == page.read_text()
     for name in ("results.md", "ablations.md", "results.csv"):
         assert (tmp_path / name).read_text() == (FOLDER / "results" / name).read_text()
+
+
+def test_a_panel_shows_the_choices_of_its_set_and_the_papers_figures(module: Any) -> None:
+    """Those of the paper hollow where they are of one choice, once however often we score; else as broken lines."""
+    figures, grid = module("figures"), module("grid")
+    place, other = ("nas-bench-201", 4), ("nlp", 4)
+    rows = {
+        (place, "A, as printed"): {"x": (0.5, 0.1), "y": (0.6, None)},
+        (place, "A, as we do"): {"x": (0.7, None)},
+        (other, "A, as printed"): {"z": (0.9, None)},
+    }
+    theirs = {row: {"x": (0.4, None), "z": (0.3, None)} for row in rows}
+    one = grid.Grid(
+        "name",
+        "title",
+        "text",
+        "axis",
+        ["x", "y", "z"],
+        rows,
+        {},
+        theirs,
+        levels={(place, "A, as we do"): 0.2},
+    )
+    axis = figures.plt.figure().add_subplot()
+    figures.draw_panel(axis, one, place, ["A, as printed", "A, as we do"])
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["x", "y"]
+    hollow = [line.get_ydata().tolist() for line in axis.lines if line.get_marker() == "D"]
+    broken = [list(line.get_ydata()) for line in axis.lines if line.get_linestyle() == "--"]
+    assert (hollow, broken) == ([[0.4]], [[0.2, 0.2]])
+    figures.plt.close("all")
