@@ -12,7 +12,7 @@ from typing import Any
 
 from common import machine, write_results
 from grade.estimators import fit_to_folder, preset_for
-from grade.estimators.base import TENSOR_FILE
+from grade.estimators.protocol import TENSOR_FILE
 from grade.machine import available_threads
 from grade.sampling import sample
 from grade.sources import load

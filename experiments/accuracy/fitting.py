@@ -2,7 +2,6 @@
 
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, fields, replace
 from functools import lru_cache
 from pathlib import Path
@@ -28,30 +27,6 @@ NOT_SETTINGS = (
     "types",
 )  # keys of variants and scorings that an estimator has not
 Scores = NDArray[np.float64]
-
-
-def run_cells(
-    cells: list[Cell], scorings: list[list[str]], inputs: Path, settings: Settings, jobs: int
-) -> Iterator[Result]:
-    """Fit, score, compare. Several cells differ only in their samples, and are fitted side by side."""
-    if len(cells) == 1:
-        yield run_cell(cells[0], scorings[0], inputs, settings, jobs)
-        return
-    from grade.estimators.side_by_side import fit_side_by_side
-
-    read = [read_inputs(cell, inputs, settings) for cell in cells]
-    samples = [samples[0] for _, samples in read]
-    chosen = [
-        training_settings(cell, settings, *size_of([sample], cell, settings), jobs)
-        for cell, sample in zip(cells, samples, strict=True)
-    ]
-    models = fit_side_by_side(samples, chosen)
-    for cell, names, (censuses, own), model, trained in zip(
-        cells, scorings, read, models, chosen, strict=True
-    ):
-        yield facts_of(cell, censuses, own) | measure(
-            model, trained, model.fitted["seconds"], names, cell, censuses, settings
-        )
 
 
 def run_cell(cell: Cell, scorings: list[str], inputs: Path, settings: Settings, jobs: int) -> Result:
@@ -310,7 +285,7 @@ def mean_probabilities(model: Any, chosen: EstimatorSettings, patterns: PatternT
 
 def parts_alone(sample: SubgraphSample, census: Census, name: str) -> Result:
     """What the exact counts of parts say about every type without any model: one of the two estimates of
-    `grade.graphs.parts`. They came with the sample, but do not depend on it.
+    `grade.graphs.part_counts`. They came with the sample, but do not depend on it.
 
     Types with equal counts often have equal estimates, so these are rounded: sums in another order shall not part them.
     """
@@ -348,7 +323,7 @@ def merged_ceiling(sample: SubgraphSample, census: Census) -> Result:
     those of the merged types, divided among their patterns; nothing where no types are interchangeable.
     """
     from grade.estimators import preset
-    from grade.estimators.weighing import Weighing
+    from grade.estimators.evidence.posterior import Weighing
 
     k, settings = census.patterns.size, preset("autoregressive", "default")
     weighing = Weighing(Counts({}, {}), sample.parts, settings)

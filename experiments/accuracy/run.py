@@ -1,16 +1,15 @@
 """Fit and score the cells of the accuracy tables and of the ablations, several at a time.
 
     python experiments/accuracy/prepare.py --inputs carry                                  # once: censuses and samples
-    python experiments/accuracy/run.py --inputs carry --jobs 3 --cpu-jobs 9 --together 12    # the tables
-    python experiments/accuracy/run.py --inputs carry --jobs 3 --together 12 --ablations     # the ablations
+    python experiments/accuracy/run.py --inputs carry --jobs 3 --cpu-jobs 9    # the tables
+    python experiments/accuracy/run.py --inputs carry --jobs 3 --ablations     # the ablations
     python experiments/accuracy/run.py --quick --out /tmp/quick                            # both reduced, in a minute
     python experiments/accuracy/run.py --inputs carry --group disco,scoring --only set=nlp --list
 
 Groups of cells are run in the order of the settings, most valuable first; inside a group, the longest first. A cell
 whose scorings are all in the output folder is skipped, so the same command goes on where it stopped. Every job is a
 process of its own; on a GPU they share it through NVIDIA's multi-process service where that can be started, because
-networks as small as these leave most of it idle. `--cpu-jobs` run the smallest cells on processor cores beside it, and
-`--together` trains cells that differ only in their samples as one stack (`grade.estimators.side_by_side`).
+networks as small as these leave most of it idle. `--cpu-jobs` run the smallest cells on processor cores beside it.
 `tables.py` makes tables and figures of the results.
 """
 
@@ -24,7 +23,7 @@ import subprocess
 import sys
 import time
 import traceback
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -49,77 +48,49 @@ from cells import (
     read_settings,
     renewed,
     select,
-    sizes_of,
     write_lines,
     write_result,
 )
 from cost import expected_seconds, size_of_samples, suits_cpu
-from fitting import read_census, run_cells, training_settings
+from fitting import read_census, run_cell
 from prepare import prepare
 from sharing import shared_gpu
 
 from grade.errors import InputError
 from grade.estimators import parse_changes
 
-# Of a step of trainings side by side: larger ones fill a GPU, and processes share it better.
-MOST_GRAPHS = 768
-
 
 @dataclass(frozen=True)
 class Task:
-    """A cell that is to be run, or several that are fitted side by side."""
+    """A cell that is to be run."""
 
-    cells: list[Cell]
-    scorings: list[list[str]]
+    cell: Cell
+    scorings: list[str]
     seconds: float  # expected, on a GPU that does nothing else
     cpu: bool  # as well on a processor core
     rank: int  # of its group
     again: bool = False  # failed once
 
-    def alone(self, first: int) -> "list[Task]":
-        """Its cells from the given one on, each by itself, for a second time."""
-        share = self.seconds / len(self.cells)
-        rest = zip(self.cells[first:], self.scorings[first:], strict=True)
-        return [Task([cell], [names], share, self.cpu, self.rank, again=True) for cell, names in rest]
-
     @property
     def kind(self) -> tuple[Any, ...]:
         """Tasks of one kind share what a process compiles."""
-        first = self.cells[0]
-        return first.set, first.k, first.estimator, first.variant, len(self.cells)
+        return self.cell.set, self.cell.k, self.cell.estimator, self.cell.variant
 
     @property
     def name(self) -> str:
-        more = f" and {len(self.cells) - 1} more" if len(self.cells) > 1 else ""
-        return self.cells[0].name + more
+        return self.cell.name
 
 
-def tasks_of(
-    plan: Plan, inputs: Path, settings: Settings, groups: list[str] | None, together: int = 1
-) -> list[Task]:
-    """Group by group, and in a group the longest first; cells that can be are fitted together, up to so many."""
+def tasks_of(plan: Plan, inputs: Path, settings: Settings, groups: list[str] | None) -> list[Task]:
+    """Group by group, and in a group the longest first."""
     ranks = rank_of_groups(settings, groups)
-    tasks: dict[Any, Task] = {}
+    tasks = []
     for cell, scorings in plan.items():
         sampled = size_of_samples(cell, inputs, settings)
         types = read_census(census_path(inputs, cell, cell.k)).types
         seconds = expected_seconds(cell, scorings, sampled, types, settings)
-        chosen = None if cell.estimator in PLAIN else training_settings(cell, settings, *sampled, 1)
-        alone = chosen is None or chosen.epochs == 0 or len(sizes_of(settings, cell)) > 1
-        # Alike but for the sample, also where a group that comes later wants the cell.
-        kind: Any = cell
-        most = 1
-        if not alone and chosen is not None:
-            kind = (cell.set, cell.k, cell.estimator, cell.variant, chosen.batch)
-            most = min(together, max(1, MOST_GRAPHS // chosen.batch))
-        while kind in tasks and len(tasks[kind].cells) >= most:
-            kind = (kind, "and more")
-        known = tasks.get(kind, Task([], [], 0.0, True, ranks[cell]))
-        fits_cpu = known.cpu and suits_cpu(cell, sampled[0], settings)
-        tasks[kind] = Task(
-            [*known.cells, cell], [*known.scorings, scorings], known.seconds + seconds, fits_cpu, known.rank
-        )
-    return sorted(tasks.values(), key=lambda task: (task.rank, -task.seconds))
+        tasks.append(Task(cell, scorings, seconds, suits_cpu(cell, sampled[0], settings), ranks[cell]))
+    return sorted(tasks, key=lambda task: (task.rank, -task.seconds))
 
 
 # The processes.
@@ -141,13 +112,10 @@ def work(pipe: Connection, gpu: bool, inputs: Path, settings: Settings, jobs: in
         except EOFError:
             return
         begin = time.perf_counter()
-        more = {**facts, "device": device, "jobs": jobs, "together": len(task.cells)}
         try:
-            for result in run_cells(task.cells, task.scorings, inputs, settings, jobs):
-                seconds = round(time.perf_counter() - begin, 3)
-                date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-                pipe.send({**result, **more, "seconds": seconds, "date": date})
-                begin = time.perf_counter()
+            result = run_cell(task.cell, task.scorings, inputs, settings, jobs)
+            more = {**facts, "device": device, "jobs": jobs, "seconds": round(time.perf_counter() - begin, 3)}
+            pipe.send({**result, **more, "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")})
         except Exception:
             pipe.send(traceback.format_exc())
             return
@@ -162,8 +130,7 @@ class Job:
     gpu: bool
     task: Task | None = None
     last: Task | None = None  # the one before
-    done: int = 0  # cells of the task
-    seconds: float = 0.0  # that they took
+    seconds: float = 0.0  # that it took
 
 
 class Jobs:
@@ -184,7 +151,7 @@ class Jobs:
 
     def send(self, pipe: Connection, task: Task) -> None:
         job = self.running[pipe]
-        job.last, job.task, job.done, job.seconds = job.task, task, 0, 0.0
+        job.last, job.task, job.seconds = job.task, task, 0.0
         pipe.send(task)
 
     def dismiss(self, pipe: Connection) -> None:
@@ -206,7 +173,7 @@ class Queue:
         """A task ended, in a process whose task before was the last one."""
         # What trains nothing says nothing about training, and the first of a kind on a GPU is compiled for.
         compiled = gpu and (last is None or last.kind != task.kind)
-        if task.cells[0].estimator not in PLAIN and not compiled:
+        if task.cell.estimator not in PLAIN and not compiled:
             # The least: others may have been compiled for, too.
             self.slowness[gpu] = min(self.slowness.get(gpu, math.inf), seconds / task.seconds)
 
@@ -265,15 +232,14 @@ def run(
                 jobs.dismiss(pipe)
                 if task is not None:
                     if task.again:
-                        failed.extend(task.cells)
+                        failed.append(task.cell)
                     else:
-                        queue.waiting = task.alone(job.done) + queue.waiting
+                        queue.waiting = [replace(task, again=True), *queue.waiting]
                     jobs.start(job.gpu)
                 continue
             now = time.monotonic() - begin
             if message is not None and task is not None:
-                cell = task.cells[job.done]
-                job.done, job.seconds = job.done + 1, job.seconds + message["seconds"]
+                cell, job.seconds = task.cell, message["seconds"]
                 results[cell] = renewed(results.get(cell), message)
                 write_result(results[cell], out)
                 for path in [out / LINES, *([lines] if lines else [])]:
@@ -290,7 +256,7 @@ def run(
                 jobs.send(pipe, following)
     for pipe in list(jobs.running):
         jobs.dismiss(pipe)
-    return failed + [task.cells[0] for task in queue.waiting if task.again]
+    return failed + [task.cell for task in queue.waiting if task.again]
 
 
 def progress(cell: Cell, result: Result) -> str:
@@ -326,9 +292,6 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side (1)")
     parser.add_argument(
         "--cpu-jobs", type=int, default=0, help="more of them, for the smallest cells, without GPU (0)"
-    )
-    parser.add_argument(
-        "--together", type=int, default=1, help="cells that differ only in their samples, in one training (1)"
     )
     parser.add_argument(
         "--seconds", type=float, default=float("inf"), help="no cell is started after this time"
@@ -378,16 +341,16 @@ def main() -> None:
             for cell, names in cells.items()
             if all(path.exists() for path in inputs_of(inputs, settings, cell))
         }
-        tasks = tasks_of(ready, inputs, settings, groups, arguments.together)
+        tasks = tasks_of(ready, inputs, settings, groups)
     except InputError as error:
         parser.exit(2, f"{error}\n")
     if arguments.list:
         for task in tasks:
             print(
-                f"{task.name:70} {task.seconds:8.1f} s{' (CPU)' if task.cpu else ''} {' '.join(task.scorings[0])}"
+                f"{task.name:70} {task.seconds:8.1f} s{' (CPU)' if task.cpu else ''} {' '.join(task.scorings)}"
             )
     print(
-        f"{sum(len(task.cells) for task in tasks)} cells to run,"
+        f"{len(tasks)} cells to run,"
         f" {sum(task.seconds for task in tasks):,.0f} s of one job expected;"
         f" {len(wanted) - len(cells)} have results; {len(cells) - len(ready)} lack inputs in {inputs}"
         " (prepare.py makes them).",

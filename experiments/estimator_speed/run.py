@@ -24,8 +24,8 @@ import numpy as np
 import torch
 
 from grade.estimators import Estimator, fit, preset, preset_for
-from grade.estimators.backbone import GraphTransformer
-from grade.estimators.network import NetworkEstimator
+from grade.estimators.models.graph_transformer import GraphTransformer
+from grade.estimators.models.network import NetworkEstimator
 from grade.evaluation.ranking import kendall, spearman
 from grade.graphs import PatternTable, SubgraphSample
 from grade.graphs.sample import load_sample
@@ -159,11 +159,10 @@ def train_disco(
     forward = GraphTransformer.operations(
         sample.size, layers=chosen.layers, width=chosen.width, edge_width=chosen.edge_width
     )
-    ways = {"disco, float32, launched one by one": {"capture": False, "bfloat16": False}}
+    ways = {"disco, float32, launched one by one": {"bfloat16": False}}
     if device == "cuda":
-        ways["disco, float32, captured"] = {"capture": True, "bfloat16": False}
-        ways["disco, bfloat16, captured"] = {"capture": True, "bfloat16": True}
-        ways["disco, float32, captured, compiled"] = {"capture": True, "bfloat16": False, "compile": True}
+        ways["disco, bfloat16"] = {"bfloat16": True}
+        ways["disco, float32, compiled"] = {"bfloat16": False, "compile": True}
     fit(sample, replace(chosen, epochs=0.0, steps=2))  # imports and libraries load in the first step
     for name, changes in ways.items():
         short, long = (

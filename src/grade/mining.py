@@ -8,7 +8,7 @@ from typing import Any
 
 from grade.errors import InputError
 from grade.graphs import GraphSet, Pattern
-from grade.graphs.joining import join
+from grade.graphs.concatenation import join
 from grade.pipeline import mine as run_pipeline
 from grade.report.notebook import catalogue_html
 from grade.report.page import write_page

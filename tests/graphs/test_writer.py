@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grade import GraphSet, InputError
-from grade.graphs.joining import join
+from grade.graphs.concatenation import join
 from grade.graphs.storage import load_graph_set, save_graph_set
 from grade.graphs.writer import GraphSetWriter
 from grade.sources import load

@@ -5,7 +5,7 @@ import pytest
 
 from grade.errors import InputError
 from grade.graphs import GraphSet, PatternTable
-from grade.graphs.smaller import are_connected, connected_parts
+from grade.graphs.node_deletions import are_connected, connected_parts
 from grade.sampling.census import take_census
 from grade.search import Constraints, Level, OccurrenceLists, beam_search
 from grade.search.beam import Bounds

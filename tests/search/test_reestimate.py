@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from grade.graphs import GraphSet, PatternTable
-from grade.graphs.smaller import connected_parts
+from grade.graphs.node_deletions import connected_parts
 from grade.sampling.census import Census, take_census
 from grade.search import Constraints, beam_search
 from grade.search.beam import Bounds

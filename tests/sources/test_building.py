@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from grade import GraphSet, InputError
-from grade.graphs.joining import join
+from grade.graphs.concatenation import join
 from grade.graphs.storage import load_graph_set, save_graph_set
 from grade.sources import building, load
 from grade.sources.building import build_graph_set
@@ -83,7 +83,7 @@ def test_pieces_before_a_failure_are_taken_back(tmp_path: Path, monkeypatch: pyt
 
 
 def test_too_many_types_are_the_fault_of_the_input_that_brings_them(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("grade.graphs.joining.MAX_NODE_TYPES", 3)
+    monkeypatch.setattr("grade.graphs.concatenation.MAX_NODE_TYPES", 3)
     for name, types in (("a", ["x", "y"]), ("b", ["x", "p", "q"]), ("c", ["y", "z"])):
         (tmp_path / f"{name}.jsonl").write_text(json.dumps({"nodes": types, "edges": [], "name": name}))
     report = build_graph_set([str(tmp_path / "?.jsonl")], tmp_path / "set")

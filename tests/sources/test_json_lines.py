@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from grade import GraphSet, InputError
-from grade.graphs.joining import join
+from grade.graphs.concatenation import join
 from grade.settings import ReadSettings
 from grade.sources import json_lines, load
 from tests.graph_sets import raw_graph_sets

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grade.estimators.base import Samples, as_samples, estimators, read_model, write_model
-from grade.estimators.encoding import GraphSpace
-from grade.estimators.training import Report
+from grade.estimators.models.encoding import GraphSpace
+from grade.estimators.protocol import Samples, as_samples, estimators, read_model, write_model
+from grade.estimators.training.loop import Report
 from grade.graphs import PatternTable
 from grade.graphs.counts import Counts
 from grade.settings import EstimatorSettings

@@ -22,9 +22,9 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from grade.errors import InputError
-from grade.estimators.base import estimators
+from grade.estimators.evidence.exchangeable import Interchange
+from grade.estimators.protocol import estimators
 from grade.graphs import SubgraphSample
-from grade.graphs.interchange import Interchange
 from grade.settings import EstimatorSettings
 
 PRESETS = ("default", "fast", "paper")

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grade.graphs import GraphSet, Pattern
-from grade.graphs.joining import edge_vocabulary, node_vocabulary, reindex
+from grade.graphs.concatenation import edge_vocabulary, node_vocabulary, reindex
 from grade.sampling.census import take_census
 
 Progress = Callable[[float], bool]

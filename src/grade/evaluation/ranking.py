@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import kendalltau, spearmanr
 
 from grade.errors import InputError
-from grade.estimators.base import Estimator
+from grade.estimators.protocol import Estimator
 from grade.graphs import PatternTable
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grade.errors import InputError
-from grade.estimators.base import Estimator
+from grade.estimators.protocol import Estimator
 from grade.files import whole_file, writable_target
 from grade.graphs import PatternTable
 from grade.graphs.sample import load_sample

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from grade.errors import InputError
 from grade.files import whole_folder, writable_target
-from grade.graphs.parts import PartCounts
+from grade.graphs.part_counts import PartCounts
 from grade.graphs.patterns import PatternTable
 
 FORMAT = "grade-sample"

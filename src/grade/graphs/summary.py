@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from grade.graphs.digests import structure_digests
 from grade.graphs.graph_set import GraphSet
-from grade.graphs.structure import structure_digests
 
 HUBS = 5  # how many nodes of large degree are named
 

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from grade.errors import InputError
 from grade.files import put_in_place, refuse_writing, whole_file, writable_target
+from grade.graphs.concatenation import edge_vocabulary, names_of, node_vocabulary, reindex
 from grade.graphs.graph_set import MAX_NODES, GraphSet
-from grade.graphs.joining import edge_vocabulary, names_of, node_vocabulary, reindex
 from grade.graphs.storage import DTYPES, check_target, write_description
 
 HEADER = 128  # bytes for the header of an .npy file: room for any length

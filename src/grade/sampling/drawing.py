@@ -8,12 +8,12 @@ from dataclasses import replace
 from grade import _core
 from grade.errors import InputError
 from grade.graphs import GraphSet, SubgraphSample
-from grade.graphs.parts import part_size
+from grade.graphs.part_counts import part_size
 from grade.machine import thread_count
 from grade.sampling.base import WEIGHTINGS, Progress, Request, samplers
 from grade.sampling.census import Census, check_size
 from grade.sampling.density import census_for, check_density, draw_to_density, reached_density
-from grade.sampling.parts import count_parts
+from grade.sampling.part_census import count_parts
 
 
 def sample(
@@ -43,7 +43,7 @@ def sample(
         are chosen in proportion to their edges, as in the paper's ARS and NRS
     r, probabilities : of the enumeration tree, for Rand-ESU and Rand-FaSE only; planned when left out
     census : the full census or its file, for the density; computed when left out and needed
-    parts : count all subgraphs of up to so many nodes, too, for the estimators (`grade.graphs.parts`); 3 or 4
+    parts : count all subgraphs of up to so many nodes, too, for the estimators (`grade.graphs.part_counts`); 3 or 4
         when left out, 0 for none
 
     >>> graphs = GraphSet.from_edges(node_counts=[4], node_types=[0, 1, 1, 0], edge_counts=[3],

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from grade import _core
 from grade.graphs import GraphSet, PatternTable
-from grade.graphs.smaller import connected_parts
+from grade.graphs.node_deletions import connected_parts
 from grade.search.constraints import UNLIMITED, Constraints
 from grade.search.deadline import NEVER, Deadline
 from grade.search.occurrences import OccurrenceLists

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from grade import _core
 from grade.graphs import GraphSet, PatternTable
-from grade.graphs.smaller import connected_parts, without
+from grade.graphs.node_deletions import connected_parts, without
 from grade.search.beam import START, Bounds, Level, derived
 from grade.search.constraints import Constraints
 from grade.search.deadline import NEVER, Deadline

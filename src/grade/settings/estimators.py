@@ -44,7 +44,6 @@ class EstimatorSettings:
         "Horizon of the weight average as a share of the steps taken; 0: no average.", 0.1
     )
     bfloat16: bool = setting("Compute in bfloat16 where it is safe (GPU).", False)
-    capture: bool = setting("Capture the training step as a CUDA graph (GPU).", True)
     compile: bool = setting("Compile scoring and long trainings (GPU; takes a minute).", False)
 
     orders: str = setting("Order family: linear, level, canonical or all.", "linear")

@@ -16,8 +16,8 @@ import numpy as np
 import grade
 from grade.errors import InputError
 from grade.graphs import GraphSet
+from grade.graphs.digests import structure_digests
 from grade.graphs.storage import check_target, save_graph_set
-from grade.graphs.structure import structure_digests
 from grade.graphs.writer import GraphSetWriter
 from grade.machine import thread_count
 from grade.settings import ReadSettings

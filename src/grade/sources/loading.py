@@ -8,7 +8,7 @@ from pathlib import Path
 
 from grade.errors import InputError
 from grade.graphs import GraphSet
-from grade.graphs.joining import join
+from grade.graphs.concatenation import join
 from grade.graphs.storage import DESCRIPTION, is_graph_set, load_graph_set
 from grade.settings import ReadSettings
 from grade.sources.base import Source, sources

@@ -1,0 +1,165 @@
+"""Interchangeable types: node types that say nothing about where a node is.
+
+In a search space that was enumerated or drawn at random, no operation is special: put another one in its place, and a
+graph comes out that is just as likely. The exact counts of small parts tell which types are like that.
+
+What is interchangeable need not be learned. With the types of a class merged into one, a pattern c becomes a merged
+pattern S, and of its N(S) occurrences
+
+    N(S) |Aut(S)| / |Aut(c)| / m^n
+
+are expected to be c, where n nodes of S have a type of a class of m types: there are m^n ways to give them types, and
+|Aut(S)| / |Aut(c)| of them give c. So there is less to learn, from as many occurrences. In a set that was drawn at
+random, patterns that merge into one are equally likely and yet do not occur equally often; how much one is ahead of the
+others, its parts tell (`Weighing.ahead` in `grade.estimators.evidence.posterior`).
+
+In a set that was enumerated, they do occur equally often, but for one case. A set that has no graph twice has one graph
+where two symmetric nodes have types a and b, as it has one where both have a; a random draw gives the first twice as
+often. So there is more than expected of patterns with equal types at symmetric nodes. Patterns that merge into one
+without symmetry know nothing of that.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grade.graphs.counts import Counts
+from grade.graphs.part_counts import PartCounts
+from grade.graphs.patterns import PatternTable
+
+DISPERSION = 2.0  # the most that chi-square may be, relative to its mean
+TOLERANCE = 0.05  # relative error that is none: in a large set, chance is smaller than what matters
+FEWEST_PARTS = 10  # so many kinds of parts have to be compared, of each of which ...
+FEWEST_COUNTED = 5  # so many occurrences are expected, below which chi-square says nothing
+DRAWN = 0.5  # chi-square relative to its mean: about 1 where types were drawn, and 0 where all are there
+MOST_TYPES = 256  # of that many, no set was enumerated or drawn at random, and comparing all takes long
+
+
+@dataclass(frozen=True)
+class Interchange:
+    """Classes of interchangeable node types, each of two types or more, ascending."""
+
+    classes: tuple[tuple[int, ...], ...] = ()
+
+    @classmethod
+    def of(cls, parts: PartCounts) -> "Interchange":
+        """The classes of a set, by its counts of parts: each type joins the first class that it fits."""
+        classes: list[tuple[int, ...]] = []
+        for kind in [] if too_many_types(parts) else frequent_types(parts):
+            for i, members in enumerate(classes):
+                if joins(kind, members, parts):
+                    classes[i] = (*members, kind)
+                    break
+            else:
+                classes.append((kind,))
+        return cls(tuple(members for members in classes if len(members) > 1))
+
+    def __bool__(self) -> bool:
+        return bool(self.classes)
+
+    def merged(self, patterns: PatternTable) -> PatternTable:
+        """[n] the patterns with every type replaced by the first of its class; rows keep their places."""
+        if not self:
+            return patterns
+        types = patterns.node_types.copy()
+        for members in self.classes:
+            types[np.isin(types, members)] = members[0]
+        return PatternTable.canonical(
+            types, patterns.edges, patterns.node_vocabulary, patterns.edge_vocabulary
+        )
+
+    def log_ways(self, patterns: PatternTable) -> NDArray[np.float64]:
+        """[n] log m^n: the number of ways to give types to the nodes of each pattern, were they all different."""
+        result = np.zeros(len(patterns))
+        for members in self.classes:
+            result += np.isin(patterns.node_types, members).sum(1) * np.log(len(members))
+        return result
+
+    def log_share(self, patterns: PatternTable, merged: PatternTable) -> NDArray[np.float64]:
+        """[n] log of the share that each pattern is expected to have in the occurrences of its merged pattern."""
+        symmetry = np.log(merged.automorphisms / patterns.automorphisms)
+        result: NDArray[np.float64] = symmetry - self.log_ways(patterns)
+        return result
+
+    def merged_counts(self, counts: Counts) -> Counts:
+        """The counts of the patterns that the counted ones merge into."""
+        tables, weights = {}, {}
+        for size, table in counts.tables.items():
+            tables[size], rows = self.distinct(table)
+            weights[size] = np.zeros(len(tables[size]))
+            np.add.at(weights[size], rows, counts.weights[size])
+        return Counts(tables, weights)
+
+    def distinct(self, patterns: PatternTable) -> tuple[PatternTable, NDArray[np.int64]]:
+        """(the distinct merged patterns, [n] the row of each pattern's own)."""
+        merged = self.merged(patterns)
+        _, first, rows = np.unique(merged.keys, return_index=True, return_inverse=True)
+        return merged.take(first), rows.astype(np.int64)
+
+
+class ExpectedCounts(Counts):
+    """How often each pattern is expected, from the counts of what it merges into."""
+
+    def __init__(self, counts: Counts, interchange: Interchange) -> None:
+        merged = interchange.merged_counts(counts)
+        super().__init__(merged.tables, merged.weights)
+        self.interchange = interchange
+
+    def of(self, patterns: PatternTable) -> tuple[NDArray[np.float64], float]:
+        merged = self.interchange.merged(patterns)
+        counts, total = super().of(merged)
+        return counts * np.exp(self.interchange.log_share(patterns, merged)), total
+
+
+def are_drawn(parts: PartCounts, interchange: Interchange) -> bool:
+    """Whether patterns that merge into one without symmetry differ in their counts as chance makes them differ, rather
+    than hardly at all: whether the set was drawn, and not enumerated.
+    """
+    expectation = ExpectedCounts(parts.counts, interchange)
+    squares, freedom = 0.0, 0
+    for size, table in parts.counts.tables.items():
+        merged, rows = interchange.distinct(table)
+        expected = expectation.of(table)[0]
+        compared = (merged.automorphisms == 1)[rows] & (expected >= FEWEST_COUNTED)
+        counts, expected = parts.counts.weights[size][compared], expected[compared]
+        squares += float(((counts - expected) ** 2 / expected).sum())
+        freedom += len(counts) - len(np.unique(rows[compared]))
+    return squares >= DRAWN * freedom
+
+
+def too_many_types(parts: PartCounts) -> bool:
+    """Whether there are more types than are compared."""
+    return len(frequent_types(parts)) > MOST_TYPES
+
+
+def frequent_types(parts: PartCounts) -> list[int]:
+    """The types, ascending, with so many frequent parts that comparing them can tell: half of what is needed, for what
+    is expected of a part may be more than its count.
+    """
+    nodes = np.sort(parts.counts.tables[parts.size].node_types, axis=1)
+    nodes = nodes[2 * parts.counts.weights[parts.size] >= FEWEST_COUNTED]
+    first = np.ones(nodes.shape, np.bool_)  # each type of a part once
+    first[:, 1:] = nodes[:, 1:] != nodes[:, :-1]
+    types, numbers = np.unique(nodes[first], return_counts=True)
+    return [int(kind) for kind in types[2 * numbers >= FEWEST_PARTS]]
+
+
+def joins(kind: int, members: tuple[int, ...], parts: PartCounts) -> bool:
+    """Whether parts with this type occur as often as if the types of all nodes that have it or one of the members' had
+    been drawn from these at random: the parts of every size.
+    """
+    together = Interchange(((*members, kind),))
+    for size in range(1, parts.size + 1):  # the smallest first: they tell most types apart, and are few
+        table, weights = parts.counts.tables[size], parts.counts.weights[size]
+        rows = np.flatnonzero((table.node_types == kind).any(1))
+        expectation = ExpectedCounts(Counts({size: table}, {size: weights}), together)
+        counts, expected = weights[rows], expectation.of(table.take(rows))[0]
+        squares = (counts - expected) ** 2 / (expected + (TOLERANCE * expected) ** 2)
+        squares = squares[expected >= FEWEST_COUNTED]
+        if size == parts.size and len(squares) < FEWEST_PARTS:
+            return False
+        # Three standard deviations, where few parts are compared.
+        if len(squares) and squares.mean() > max(DISPERSION, 1 + 3 * np.sqrt(2 / len(squares))):
+            return False
+    return True

@@ -1,0 +1,82 @@
+"""Agreement: scores that agree with what is known exactly about the parts of all patterns together.
+
+Every occurrence of a part t of k - 1 nodes and one of its neighbours are an occurrence of a pattern c of k nodes, which
+is met that way once for each of its m(c, t) parts t. So the exact numbers M(t) of neighbours of all occurrences of
+t together, which are counted with the parts (`grade.graphs.part_counts`), are linear in the counts that are wanted:
+
+    sum over c of m(c, t) N(c) = M(t)
+
+The expected shares p(c) of all patterns that are possible (`grade.estimators.evidence.apriori`) are changed as little
+as can be (in Kullback and Leibler's sense) so that this holds. That multiplies each by a factor for each of its parts:
+
+    log q(c) = log p(c) + constant + sum over its parts t of lambda(t)
+
+as iterative proportional fitting would (Deming and Stephan 1940); lambda is the minimum of a convex function.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from grade.graphs import PatternTable
+from grade.graphs.node_deletions import connected_parts
+
+RIDGE = 0.1  # of lambda, in occurrences: so few that it only bounds what no pattern explains
+STEEPEST = 30.0  # exponents beyond this overflow
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """The factors of parts."""
+
+    parts: PatternTable  # [t]
+    logarithms: Values  # [t + 1] lambda, and the constant
+
+    def shift(self, patterns: PatternTable) -> Values:
+        """[n] log q - log p of each pattern."""
+        return of_parts(self.logarithms, connected_parts(patterns, self.parts))
+
+
+def agree(
+    log_shares: Values,
+    patterns: PatternTable,
+    parts: PatternTable,
+    neighbours: Values,
+    parts_each: float,
+    size: float,
+) -> Agreement:
+    """Find the factors.
+
+    Parameters
+    ----------
+    log_shares : [n] of all patterns that are possible; expected, and perhaps not quite 1 in all
+    neighbours : [t] M of each part
+    parts_each : how many connected parts an occurrence has on average, by the sample; that says how many occurrences
+        the neighbours are of, as each part of an occurrence is one
+    size : of the sample, which says what the expected shares are worth
+    """
+    rows = connected_parts(patterns, parts)  # [n, k], -1 where nothing connected is left
+    target = size * np.append(parts_each * neighbours / neighbours.sum(), 1.0)
+    ridge = np.append(np.full(len(parts), RIDGE), 0.0)
+    scale = 1 / np.sqrt(target + ridge)  # about the curvature: steps of all parts are of one size
+
+    def loss(point: Values) -> tuple[float, Values]:
+        values = point * scale
+        counts = np.exp(np.minimum(log_shares + np.log(size) + of_parts(values, rows), STEEPEST))
+        sums = np.bincount(rows.ravel() + 1, np.repeat(counts, rows.shape[1]), len(parts) + 1)
+        sums = np.append(sums[1:], counts.sum())
+        gradient = sums - target + ridge * values
+        return float(counts.sum() - target @ values + ridge @ values**2 / 2), gradient * scale
+
+    options = {"maxiter": 1000, "maxfun": 5000, "ftol": 1e-12, "gtol": 1e-4}
+    found = minimize(loss, np.zeros(len(target)), jac=True, method="L-BFGS-B", options=options)
+    return Agreement(parts, found.x * scale)
+
+
+def of_parts(values: Values, rows: NDArray[np.int64]) -> Values:
+    """[n] sum of the values of each pattern's parts, -1 standing for none, and the constant, which is the last."""
+    return np.asarray(np.append(values[:-1], 0.0)[rows].sum(1) + values[-1])

@@ -1,0 +1,147 @@
+"""The estimator protocol, the registry of estimators, and how a model is stored.
+
+An estimator learns the distribution of patterns from a sample and gives the log-probability of isomorphism
+classes. A new estimator is one new file that registers a class here; `grade.estimators` imports it.
+"""
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from grade.errors import InputError
+from grade.estimators.training.loop import Report
+from grade.files import whole_folder, writable_target
+from grade.graphs import PatternTable, SubgraphSample
+from grade.machine import thread_count
+from grade.registry import Registry
+from grade.settings import EstimatorSettings
+
+FORMAT = 5
+MODEL_FILE, TENSOR_FILE = "model.json", "model.safetensors"
+
+Samples = SubgraphSample | Sequence[SubgraphSample]
+"""One sample, or samples of several sizes for one model of them all."""
+
+
+class Estimator(Protocol):
+    """What all estimators do."""
+
+    settings: EstimatorSettings
+    evaluations: int  # network evaluations that the last `log_probability` took, all patterns together
+    fitted: dict[str, Any]  # what the fit found: steps, seconds, validation ...
+
+    def fit(
+        self,
+        sample: Samples,
+        settings: EstimatorSettings,
+        *,
+        folder: Path | None = None,
+        report: Report | None = None,
+        threads: int = 1,
+    ) -> None:
+        """Learn the distribution of the sample. A fit that was killed goes on from the checkpoints in
+        ``folder``; on a CPU, so many networks are trained side by side there.
+        """
+
+    def log_probability(self, patterns: PatternTable) -> NDArray[np.float64]:
+        """[n] log-probability of each pattern's isomorphism class among the patterns of its size; always
+        finite.
+        """
+
+    def save(self, folder: Path) -> None:
+        """Write the model as a folder of JSON and safetensors, whole or not at all."""
+
+    @classmethod
+    def load(cls, folder: Path) -> "Estimator":
+        """Read what `save` wrote."""
+
+
+estimators: Registry[type[Estimator]] = Registry("estimator")
+
+
+def as_samples(sample: Samples) -> list[SubgraphSample]:
+    return [sample] if isinstance(sample, SubgraphSample) else list(sample)
+
+
+def fit(
+    sample: Samples,
+    settings: EstimatorSettings,
+    *,
+    folder: Path | None = None,
+    report: Report | None = None,
+    threads: int | None = None,
+) -> Estimator:
+    """A new estimator of the settings' kind, fitted; on all cores where the number of threads is left open."""
+    estimator = estimators[settings.estimator]()
+    estimator.fit(sample, settings, folder=folder, report=report, threads=thread_count(threads))
+    return estimator
+
+
+def fit_to_folder(
+    sample: Samples,
+    settings: EstimatorSettings,
+    out: Path,
+    report: Report | None = None,
+    threads: int | None = None,
+) -> Estimator:
+    """Fit and store a model. Work in progress is kept beside it, so that the same call after a kill goes on."""
+    check_model_target(out)
+    work = out.with_name(out.name + ".fitting")
+    estimator = fit(sample, settings, folder=work, report=report, threads=threads)
+    estimator.save(out)
+    shutil.rmtree(work, ignore_errors=True)
+    return estimator
+
+
+def check_model_target(folder: Path) -> None:
+    """Refuse to replace anything but a model; worth calling before a long fit."""
+    writable_target(folder)
+    if (
+        folder.exists()
+        and not (folder / MODEL_FILE).is_file()
+        and (not folder.is_dir() or any(folder.iterdir()))
+    ):
+        raise InputError(f"{folder} exists and is no model; choose another folder for the model.")
+
+
+def write_model(folder: Path, description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
+    """Store a model; an existing model is replaced, any other folder is left alone."""
+    check_model_target(folder)
+    with whole_folder(folder) as temporary:
+        save_file(
+            {name: np.ascontiguousarray(array) for name, array in tensors.items()}, temporary / TENSOR_FILE
+        )
+        (temporary / MODEL_FILE).write_text(json.dumps({"format": FORMAT, **description}, indent=1) + "\n")
+
+
+def read_model(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The description and the tensors that `write_model` stored."""
+    if not (folder / MODEL_FILE).is_file():
+        raise InputError(f"{folder} is no model: it has no {MODEL_FILE}; make one with 'grade fit'.")
+    try:
+        description = json.loads((folder / MODEL_FILE).read_text())
+        version = description["format"]
+        if version == FORMAT:
+            return description, load_file(folder / TENSOR_FILE)
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+        raise InputError(f"The model {folder} is damaged; make it again with 'grade fit'.") from error
+    raise InputError(
+        f"The model {folder} has format {version}, and this version of GraDE reads format {FORMAT}; make it again with"
+        " 'grade fit'."
+    )
+
+
+def load_estimator(folder: str | Path) -> Estimator:
+    """The model that is stored in a folder, whatever its kind."""
+    description, _ = read_model(Path(folder))
+    try:
+        return estimators[description["settings"]["estimator"]].load(Path(folder))
+    except (KeyError, TypeError, RuntimeError) as error:
+        raise InputError(f"The model {folder} is damaged; make it again with 'grade fit'.") from error

@@ -1,0 +1,50 @@
+"""The device to compute on, its memory, and torch's threads."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from grade.errors import InputError
+
+
+def pick_device(name: str) -> torch.device:
+    """The device that the settings name; ``auto`` takes the GPU where there is one."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        if device.type == "cuda":
+            torch.cuda.set_device(device)  # what names no device uses the current one
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(
+            f"The device {name!r} cannot be used ({str(error).splitlines()[0]}); give cpu or cuda."
+        ) from error
+    return device
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Torch with one thread inside: sums that are split among threads depend, in the last digit, on how many
+    there are, and a training makes much of the last digit.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def rows_that_fit(device: torch.device, floats: int, share: float) -> int:
+    """How many rows to evaluate at once when each needs so many numbers of memory.
+
+    On a GPU what a share of the free memory holds, as a power of two so that a little more or less memory
+    does not change the shape of the batches; on a CPU what stays in the cache, which is faster than more.
+    """
+    if device.type == "cpu":
+        return max(16, (1 << 25) // floats)
+    free, _ = torch.cuda.mem_get_info(device)
+    fit = max(16, min(1 << 16, int(free * share) // (4 * floats)))
+    return 1 << (fit.bit_length() - 1)

@@ -1,0 +1,222 @@
+"""What all estimators with a network share: refusals, finite scores, storage, resuming."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from grade.errors import InputError
+from grade.estimators import Estimator, fit, load_estimator, preset
+from grade.estimators.models.autoregressive import Autoregressive
+from grade.estimators.models.encoding import Graphs, GraphSpace
+from grade.estimators.models.network import NetworkEstimator, best_common_step
+from grade.estimators.protocol import FORMAT, MODEL_FILE, TENSOR_FILE
+from grade.estimators.training import loop
+from grade.estimators.training.loop import Trained
+from grade.graphs import PatternTable
+from grade.settings import EstimatorSettings
+from tests.estimators.spaces import all_classes, census_201, sample_of, uniform_sample
+
+QUICK = EstimatorSettings(layers=1, width=16, heads=2, steps=5, batch=32, learning_rate=1e-2, device="cpu")
+CHAIN = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+RING = [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+NAMES = ("input", "conv", "pool")
+
+
+def chains() -> PatternTable:
+    """A few acyclic patterns without self-loops that use two of the three node types."""
+    return PatternTable.canonical([[0, 1, 1], [0, 0, 1], [1, 0, 1]], [CHAIN] * 3, NAMES, ("none", "edge"))
+
+
+@pytest.fixture(params=["autoregressive", "frequency"])
+def model(request: pytest.FixtureRequest) -> Estimator:
+    return fit(sample_of(chains(), np.array([5, 3, 2])), replace(QUICK, estimator=request.param))
+
+
+def test_patterns_of_another_size_or_vocabulary_are_refused(model: Estimator) -> None:
+    with pytest.raises(InputError, match="3 nodes and cannot score 2"):
+        model.log_probability(PatternTable.canonical([[0, 1]], [[[0, 1], [0, 0]]]))
+    with pytest.raises(InputError, match="node vocabulary differs"):
+        model.log_probability(PatternTable.canonical([[0, 1, 1]], [CHAIN], ("a", "b", "c")))
+    with pytest.raises(InputError, match="3 node types and 1 edge types"):
+        model.log_probability(PatternTable.canonical([[0, 1, 3]], [CHAIN]))
+
+
+def test_every_score_is_finite_and_strange_patterns_come_last(model: Estimator) -> None:
+    loop = np.array(CHAIN)
+    loop[1, 1] = 1
+    strange = PatternTable.canonical([[2, 2, 2], [0, 1, 1], [0, 1, 1]], [CHAIN, RING, loop], NAMES)
+    scores = model.log_probability(strange)
+    assert np.isfinite(scores).all()
+    assert scores.max() < model.log_probability(chains()).min()
+
+
+def test_no_patterns_get_no_scores(model: Estimator) -> None:
+    assert model.log_probability(chains().take(np.zeros(0, int))).shape == (0,)
+
+
+def test_self_loops_and_cycles_are_learned_where_the_sample_has_them() -> None:
+    loop = np.array(RING)
+    loop[0, 0] = 1
+    table = PatternTable.canonical([[0, 1, 1], [0, 1, 1], [0, 0, 1]], [RING, loop, CHAIN], NAMES)
+    space = GraphSpace.of([sample_of(table, np.array([1, 1, 1]))])
+    assert (space.loops, space.acyclic, space.node_states) == (True, False, 6)
+    graphs, inside = space.encode(table)
+    assert inside.all()
+    assert sorted(graphs.nodes[1].tolist()) != sorted(graphs.nodes[0].tolist())
+    model = fit(sample_of(table, np.array([50, 50, 5])), replace(QUICK, steps=60))
+    scores = model.log_probability(table)
+    assert min(scores[0], scores[1]) > scores[2] + 1
+
+
+def test_an_empty_sample_is_refused() -> None:
+    with pytest.raises(InputError, match="empty"):
+        fit(sample_of(chains(), np.array([0, 0, 0])), QUICK)
+
+
+def test_samples_of_one_fit_must_fit_together() -> None:
+    sample = sample_of(chains(), np.array([1, 1, 1]))
+    with pytest.raises(InputError, match="same size"):
+        fit([sample, sample], QUICK)
+    other = sample_of(PatternTable.canonical([[0, 1]], [[[0, 1], [0, 0]]], ("a", "b")), np.array([1]))
+    with pytest.raises(InputError, match="different vocabularies"):
+        fit([sample, other], QUICK)
+
+
+def test_unknown_devices_are_refused() -> None:
+    with pytest.raises(InputError, match="abacus"):
+        fit(sample_of(chains(), np.array([1, 1, 1])), replace(QUICK, device="abacus"))
+
+
+def test_a_stored_model_scores_the_same(model: Estimator, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    loaded = load_estimator(tmp_path / "model")
+    table = all_classes(3, 3, upper=True)
+    assert loaded.log_probability(table).tolist() == model.log_probability(table).tolist()
+    assert loaded.settings == model.settings
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
+
+
+def test_damaged_models_are_refused(model: Estimator, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    with pytest.raises(InputError, match="no model"):
+        load_estimator(folder)
+    model.save(folder)
+    whole = (folder / TENSOR_FILE).read_bytes()
+    (folder / TENSOR_FILE).write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match="damaged"):
+        load_estimator(folder)
+    model.save(folder)
+    description = (folder / MODEL_FILE).read_text()
+    (folder / MODEL_FILE).write_text(description.replace(f'"format": {FORMAT}', '"format": 9'))
+    with pytest.raises(InputError, match="format 9"):
+        load_estimator(folder)
+    (folder / MODEL_FILE).write_text(description[:100])
+    with pytest.raises(InputError, match="damaged"):
+        load_estimator(folder)
+
+
+def test_a_model_does_not_replace_other_files(model: Estimator, tmp_path: Path) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.txt").write_text("irreplaceable")
+    with pytest.raises(InputError, match="no model"):
+        model.save(tmp_path / "thesis")
+    assert (tmp_path / "thesis" / "chapter.txt").read_text() == "irreplaceable"
+
+
+def test_held_out_types_choose_the_steps_and_a_killed_fit_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+    table, counts = census_201(4)
+    sample = uniform_sample(table, counts, 150, 0)
+    settings = replace(QUICK, steps=0, maximum_steps=80, members=2, learning_rate=3e-2, warmup=5, folds=2)
+    original, calls = Autoregressive.loss, 0
+
+    def counted(self: Autoregressive, network: nn.Module, graphs: Graphs) -> Tensor:
+        nonlocal calls
+        calls += 1
+        if calls == deadline:
+            raise KeyboardInterrupt
+        return original(self, network, graphs)
+
+    monkeypatch.setattr(Autoregressive, "loss", counted)
+    deadline = -1
+    whole = fit(sample, settings)
+    total = calls
+    histories = [dict(history) for history in whole.fitted["held_out"]]
+    assert len(histories) == 2
+    means = {
+        step: histories[0][step] + histories[1][step] for step in histories[0].keys() & histories[1].keys()
+    }
+    assert whole.fitted["steps"] == min(means, key=means.__getitem__)
+
+    calls, deadline = 0, total - whole.fitted["steps"] // 2  # in the middle of the last training
+    with pytest.raises(KeyboardInterrupt):
+        fit(sample, settings, folder=tmp_path / "work", threads=1)
+    resumed = fit(sample, settings, folder=tmp_path / "work", threads=1)
+    assert calls <= total + 1  # what was done was not done again
+    assert resumed.log_probability(table).tolist() == whole.log_probability(table).tolist()
+    lines = (tmp_path / "work" / "metrics.jsonl").read_text().splitlines()
+    assert any('"phase": "member-1"' in line for line in lines)
+
+    with pytest.raises(InputError, match="another fit"):
+        fit(sample, replace(settings, seed=7), folder=tmp_path / "work")
+
+
+@pytest.mark.parametrize(
+    ("held_out", "folds"), [(0.0, 1), (1.0, 1), (-0.1, 1), (0.2, 6), (0.2, 0), (float("nan"), 1)]
+)
+def test_shares_that_cannot_be_held_out_are_refused(held_out: float, folds: int) -> None:
+    table, counts = census_201(4)
+    with pytest.raises(InputError, match="set held_out above 0"):
+        fit(uniform_sample(table, counts, 50, 0), replace(QUICK, held_out=held_out, folds=folds))
+
+
+def test_the_best_step_is_the_best_on_average() -> None:
+    trials = [
+        Trained(nn.Identity(), 0, 0.0, [(10, 5.0), (20, 1.0), (30, 9.0)]),
+        Trained(nn.Identity(), 0, 0.0, [(10, 5.0), (20, 8.0)]),
+    ]
+    assert best_common_step(trials) == (20, 4.5)
+
+
+def test_counts_of_the_sample_correct_the_model() -> None:
+    table, counts = census_201(4)
+    sample = uniform_sample(table, counts, 200, 0)
+    model = fit(sample, QUICK)
+    assert isinstance(model, NetworkEstimator)
+    corrected = model.log_probability(table)
+    model.settings = replace(QUICK, shrink=False)
+    plain = model.log_probability(table)
+    seen = np.isin(table.keys, sample.patterns.keys)
+    ((alone, weighed),) = model.weighing.calibrations.values()
+    assert alone == weighed, "the sample has no counts of parts"
+    own = np.zeros(len(table))
+    order = np.argsort(table.keys)
+    own[order[np.searchsorted(table.keys[order], sample.patterns.keys)]] = sample.counts
+    np.testing.assert_allclose(corrected, alone.score(plain, np.zeros((len(table), 2)), own))
+    assert (corrected[~seen] < plain[~seen] + alone.constant).all()
+    assert (corrected - plain)[own == own.max()].min() > alone.constant
+    without = fit(sample, replace(QUICK, shrink=False))
+    np.testing.assert_array_equal(without.log_probability(table), plain)
+
+
+@pytest.mark.parametrize("estimator", ["autoregressive", "disco"])
+def test_the_number_of_threads_changes_nothing(estimator: str) -> None:
+    """Networks wide enough for torch to split their sums among threads."""
+    table, counts = census_201(4)
+    sample = uniform_sample(table, counts, 279, 0)
+    settings = preset(
+        estimator, "fast", 279, steps=6, width=128, batch=256, device="cpu", rounds=2, path_steps=3
+    )
+    scores = []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        model = fit(sample, settings)
+        assert torch.get_num_threads() == threads
+        scores.append(model.log_probability(table.take(np.arange(300))))
+    assert scores[0].tolist() == scores[1].tolist()
