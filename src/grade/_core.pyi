@@ -196,3 +196,28 @@ class Matcher:
         progress: Callable[[float], bool] | None,
     ) -> tuple[NDArray[np.uint32], bool]:
         """(the first occurrences [n, k] as ascending node ids, whether these are all)."""
+
+class QueryMatcher:
+    """Answers queries over a graph set: patterns with wildcards, or not induced; with ``fusible`` as in `Matcher`."""
+
+    def __init__(self, graph: Graph, fusible: bool) -> None: ...
+    def answer(
+        self,
+        node_types: NDArray[np.uint8],
+        edges: NDArray[np.uint8],
+        limit: int,
+        threads: int,
+        seconds: float,
+        progress: Callable[[float], bool] | None,
+    ) -> tuple[
+        NDArray[np.uint32],
+        NDArray[np.uint64],
+        NDArray[np.uint64],
+        NDArray[np.uint8],
+        NDArray[np.uint32],
+        bool,
+    ]:
+        """Which types each node [k, types] and each edge [k, k, 256] may have (0: no edge) to
+        (graphs with an occurrence [g], counts [g], disjoint ones taken greedily [g], whether covered [nodes],
+        the first occurrences [n, k] as ascending node ids, whether all is exact).
+        """

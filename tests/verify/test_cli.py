@@ -134,7 +134,7 @@ def test_a_count_that_is_cut_off_is_estimated(run: Any) -> None:
         (["nowhere.npz", "zoo-mini"], "no census nowhere.npz"),
         (["0.1/", "zoo-mini"], "connected"),
         (["0.1/0>7", "zoo-mini"], "out of range"),
-        (["0.1/0>1", "zoo-mini", "--top", "0"], "number of patterns to verify is 0"),
+        (["0.1/0>1", "zoo-mini", "--top", "0"], "number of patterns to take is 0"),
         (["0.1/0>1", "zoo-mini", "--threads", "0"], "number of threads is 0"),
         (["0.1/0>1", "zoo-mini", "--seconds-per-pattern", "-1"], "time limit is -1"),
         (["0.1/0>1", "zoo-mini", "--time-budget", "soon"], "'soon' is not a length of time"),
@@ -154,4 +154,4 @@ def test_a_file_without_keys_is_refused(run: Any, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("\n")
     result = run("verify", "empty.txt", "zoo-mini")
     assert result.code == 2
-    assert "holds no pattern keys" in result.err
+    assert "holds no patterns" in result.err

@@ -67,14 +67,17 @@ def fit(settings: FitSettings, output: OutputSettings) -> None:
     app,
     "grade score model census.npz --out scores.csv",
     "grade score model patterns.txt --out scores.npz --json",
+    "grade score model 'Conv -> BatchNormalization -> Relu -> Conv' --out score.csv",
 )
 def score(settings: ScoreSettings, output: OutputSettings) -> None:
     """Write the log-probability of each pattern's isomorphism class under a model."""
     from grade.estimators import load_estimator
     from grade.evaluation import scores
+    from grade.verify import read_table
 
     scores.check_target(settings.out)
-    model, patterns = load_estimator(settings.model), scores.read_patterns(settings.patterns)
+    model = load_estimator(settings.model)
+    patterns = read_table(settings.patterns, *scores.vocabularies_of(model))
     begin = time.perf_counter()
     values = scores.score(model, patterns, settings.out)
     data = {

@@ -34,17 +34,19 @@ def mine(settings: MineSettings, output: OutputSettings) -> None:
     app,
     "grade verify census.npz zoo --top 100",
     "grade verify patterns.txt my-graphs --seconds-per-pattern 60 --time-budget 30m --out supports.csv",
-    "grade verify '8.8.20/0>1.1>2' zoo --fusible --json",
+    "grade verify 'Conv -> BatchNormalization -> Relu' zoo --fusible --json",
+    "grade verify 'Conv* -> * -> Add' zoo --non-induced",
 )
 def verify(settings: VerifySettings, output: OutputSettings) -> None:
     """Count given patterns exactly: occurrences, graphs, disjoint occurrences, covered nodes.
 
+    A pattern is text such as 'Conv#1 -> Add; Conv#2 -> Add', where * and ? in a type are wildcards.
     Where time runs out before a count is done, it is estimated; a lower bound where that is not possible.
     """
     from grade.machine import thread_count
     from grade.search.deadline import NEVER, Deadline
     from grade.units import parse_seconds
-    from grade.verify import COUNTING_SHARE, files, verify_patterns, with_estimates
+    from grade.verify import COUNTING_SHARE, files, read_patterns, verify_patterns, with_estimates
 
     threads, total, deadline = thread_count(settings.threads), None, NEVER
     if settings.time_budget is not None:
@@ -54,7 +56,14 @@ def verify(settings: VerifySettings, output: OutputSettings) -> None:
         files.check_target(settings.out)
     begin = time.perf_counter()
     graphs = load(settings.graphs)
-    patterns = files.read_patterns(settings.patterns, graphs, settings.top)
+    given = read_patterns(
+        settings.patterns,
+        graphs.node_vocabulary,
+        graphs.edge_vocabulary,
+        settings.top,
+        induced=not settings.non_induced,
+    )
+    patterns = [one.pattern for one in given]
     with progress_bar("verify") as progress:
         supports = verify_patterns(
             graphs, patterns, settings.seconds_per_pattern, total, threads, progress, settings.fusible

@@ -1,4 +1,4 @@
-"""Files of patterns to score, and files of scores."""
+"""Files of scores."""
 
 import csv
 from pathlib import Path
@@ -10,29 +10,14 @@ from grade.errors import InputError
 from grade.estimators.protocol import Estimator
 from grade.files import whole_file, writable_target
 from grade.graphs import PatternTable
-from grade.graphs.sample import load_sample
-from grade.sampling.census import Census
 
 SUFFIXES = (".csv", ".npz")
 
 
-def read_patterns(path: Path) -> PatternTable:
-    """The patterns of a census (.npz, .parquet), of a sample's folder, or of a text file with one key per
-    line.
-    """
-    if path.is_dir():
-        return load_sample(path).patterns
-    if path.suffix.lower() in (".npz", ".parquet"):
-        return Census.load(path).patterns
-    try:
-        keys = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path} cannot be read; give a census (.npz, .parquet), a sample, or a text file of pattern keys."
-        ) from error
-    if not keys:
-        raise InputError(f"{path} holds no pattern keys; write one per line, such as 0.1.1/0>1.1>2.")
-    return PatternTable.from_keys(keys)
+def vocabularies_of(estimator: Estimator) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the node and the edge types that a model was fitted to; empty where it does not know them."""
+    space = getattr(estimator, "space", None)
+    return getattr(space, "node_vocabulary", ()), getattr(space, "edge_vocabulary", ())
 
 
 def check_target(path: Path) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from grade import _core
 from grade.errors import InputError
+from grade.graphs.pattern_text import describe
 from grade.showing import shown_by
 
 MAX_SIZE = 16
@@ -217,59 +218,3 @@ def parse_key(key: str) -> tuple[list[int], list[list[int]]]:
             )
         matrix[i][j] = int(kind or 1)
     return types, matrix
-
-
-def describe(pattern: Pattern) -> str:
-    """A pattern as chains of arrows: ``input -> conv3x3 -> output; conv3x3 -> maxpool``.
-
-    Every edge is written once. A type that occurs at several nodes is numbered (``conv#1``), so that the text says
-    which node is meant; edge types other than 1 stand in the arrow (``-skip->``).
-
-    >>> str(Pattern.of([0, 1, 1], [[0, 1, 1], [0, 0, 1], [0, 0, 0]], ["in", "conv"]))
-    'in -> conv#1 -> conv#2; in -> conv#2'
-    """
-    names = list(pattern.type_names)
-    successors: dict[int, list[tuple[int, int]]] = {i: [] for i in range(pattern.size)}
-    for i, j, t in pattern.edge_list:
-        successors[i].append((j, t))
-    indegree = [sum(1 for row in pattern.edges if row[j]) for j in range(pattern.size)]
-    height = [0] * pattern.size  # longest way on from a node; cut off at k rounds where there is a cycle
-    for _ in range(pattern.size):
-        height = [
-            max([height[j] + 1 for j, _ in successors[i] if j != i], default=0) for i in range(pattern.size)
-        ]
-    for options in successors.values():
-        options.sort(key=lambda option: (-height[option[0]], option))
-
-    seen: dict[int, int] = {}  # nodes in the order in which the text meets them
-    chains: list[list[tuple[int, int]]] = []  # (type of the edge before it, node)
-    sources_first = sorted(range(pattern.size), key=lambda node: (indegree[node] > 0, -height[node], node))
-    while any(successors.values()):
-        start = next(node for node in [*seen, *sources_first] if successors[node])
-        chain = [(0, start)]
-        seen.setdefault(start, len(seen))
-        while options := successors[chain[-1][1]]:
-            choice = next((option for option in options if option[0] not in seen), options[0])
-            options.remove(choice)
-            chain.append((choice[1], choice[0]))
-            if choice[0] in seen:
-                break
-            seen[choice[0]] = len(seen)
-        chains.append(chain)
-    for node in range(pattern.size):
-        seen.setdefault(node, len(seen))
-
-    repeated = {name for name in names if names.count(name) > 1}
-    number: dict[int, int] = {}
-    for node in seen:
-        number[node] = 1 + sum(1 for other in number if names[other] == names[node])
-    label = [f"{name}#{number[i]}" if name in repeated else name for i, name in enumerate(names)]
-
-    def arrow(kind: int) -> str:
-        if kind == 1:
-            return " -> "
-        return f" -{pattern.edge_vocabulary[kind] if kind < len(pattern.edge_vocabulary) else kind}-> "
-
-    if not chains:
-        return ", ".join(label)
-    return "; ".join("".join((arrow(t) if t else "") + label[node] for t, node in chain) for chain in chains)

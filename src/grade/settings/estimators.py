@@ -112,8 +112,9 @@ class ScoreSettings:
     """Scoring patterns with a model."""
 
     model: Path = argument("A model that 'grade fit' made.", metavar="MODEL")
-    patterns: Path = argument(
-        "A census (.npz, .parquet), a sample, or a text file of pattern keys.", metavar="PATTERNS"
+    patterns: str = argument(
+        "A census (.npz, .parquet), a sample, a pattern such as 'Conv -> Relu', or a file with one per line.",
+        metavar="PATTERNS",
     )
     out: Path = option("The file to write: .csv or .npz.", "--out", metavar="FILE")
 

@@ -97,7 +97,9 @@ class VerifySettings:
     """Counting given patterns exactly."""
 
     patterns: str = argument(
-        "A census (.npz, .parquet), a text file with one pattern key per line, or a key.", metavar="PATTERNS"
+        "A pattern such as 'Conv -> Relu', a key, a file with one of either per line, a census (.npz, .parquet), a"
+        " sample, a small .onnx model, or torch:MODULE.",
+        metavar="PATTERNS",
     )
     graphs: str = set_argument()
     seconds_per_pattern: float = option(
@@ -119,6 +121,11 @@ class VerifySettings:
     fusible: bool = option(
         "Count only occurrences that a compiler can fuse: convex, with edges leaving from one node only.",
         "--fusible",
+        default=False,
+    )
+    non_induced: bool = option(
+        "Other edges than those of the pattern may lie between the nodes of an occurrence.",
+        "--non-induced",
         default=False,
     )
     out: Path | None = option(

@@ -9,15 +9,21 @@ from grade.verify.counting import (
     verify_patterns,
 )
 from grade.verify.estimating import COUNTING_SHARE, with_estimates
+from grade.verify.given import Given, read_patterns, read_table
+from grade.verify.querying import QueryVerifier
 from grade.verify.supports import Support
 
 __all__ = [
     "COUNTING_SHARE",
+    "Given",
+    "QueryVerifier",
     "Support",
     "Verifier",
     "count_pattern",
     "count_patterns",
     "list_occurrences",
+    "read_patterns",
+    "read_table",
     "verify_pattern",
     "verify_patterns",
     "with_estimates",

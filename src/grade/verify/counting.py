@@ -7,8 +7,7 @@ counted by binomials rather than one by one, because around hubs counts reach 1e
 """
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,9 +16,12 @@ from numpy.typing import NDArray
 from grade import _core
 from grade.errors import InputError
 from grade.graphs import GraphSet, Pattern, PatternTable
+from grade.graphs.queries import Query
 from grade.machine import thread_count
 from grade.sampling.census import Progress
-from grade.verify.supports import ESTIMATE, EXACT, LOWER_BOUND, Quality, Support
+from grade.verify.limits import bad_patterns_refused, quality, time_limit
+from grade.verify.querying import QueryVerifier
+from grade.verify.supports import ESTIMATE, EXACT, Support
 from grade.verify.vocabulary import translate
 
 SECONDS_PER_PATTERN = 1200.0  # the paper's cut-off
@@ -121,7 +123,7 @@ def verify_pattern(
 
 def verify_patterns(
     graphs: GraphSet,
-    patterns: PatternTable | Sequence[Pattern],
+    patterns: PatternTable | Sequence[Pattern | Query],
     seconds_per_pattern: float = SECONDS_PER_PATTERN,
     seconds_total: float | None = None,
     threads: int | None = None,
@@ -136,6 +138,7 @@ def verify_patterns(
     time_limit(seconds_per_pattern)
     end = time.perf_counter() + time_limit(seconds_total)
     verifier = Verifier(graphs, threads, fusible)
+    asker = QueryVerifier(graphs, threads, fusible) if any(isinstance(p, Query) for p in patterns) else None
     found: list[Support] = []
 
     def report(share: float) -> bool:
@@ -143,7 +146,11 @@ def verify_patterns(
 
     for pattern in patterns:
         left = max(min(seconds_per_pattern, end - time.perf_counter()), 0.0)
-        found.append(verifier.support(pattern, left, True, examples, report))
+        if isinstance(pattern, Query):
+            assert asker is not None
+            found.append(asker.support(pattern, left, examples, report))
+        else:
+            found.append(verifier.support(pattern, left, True, examples, report))
     return found
 
 
@@ -242,27 +249,6 @@ class Verifier:
         return bool(known[0]), types[0], edges[0]
 
 
-def quality(complete: bool) -> Quality:
-    return EXACT if complete else LOWER_BOUND
-
-
 def stop_only(progress: Progress | None) -> Progress | None:
     """The callback without its news: the packing is only the beginning of the work."""
     return None if progress is None else lambda _: progress(0.0)
-
-
-def time_limit(seconds: float | None) -> float:
-    """The limit for the native core, which takes infinity for none."""
-    if seconds is None:
-        return float("inf")
-    if not seconds >= 0:
-        raise InputError(f"The time limit is {seconds} seconds; give 0 or more, or leave it out.")
-    return float(seconds)
-
-
-@contextmanager
-def bad_patterns_refused() -> Iterator[None]:
-    try:
-        yield
-    except ValueError as error:
-        raise InputError(f"A pattern cannot be counted: {error}; give a connected one.") from error

@@ -11,6 +11,7 @@ import numpy as np
 
 from grade import _core
 from grade.graphs import GraphSet, Pattern, PatternTable
+from grade.graphs.queries import Query
 from grade.search import Constraints
 from grade.search.beam import START, Bounds, derived
 from grade.search.deadline import NEVER, Deadline, OutOfTime
@@ -26,7 +27,7 @@ SEED = 99
 
 def with_estimates(
     graphs: GraphSet,
-    patterns: Sequence[Pattern],
+    patterns: Sequence[Pattern | Query],
     supports: Sequence[Support],
     threads: int = 1,
     deadline: Deadline = NEVER,
@@ -34,13 +35,16 @@ def with_estimates(
     """The supports, with unbiased estimates for occurrences that are lower bounds; those stay where time runs out.
 
     An estimate that is smaller than what was counted is worth nothing, and the lower bound stays. So it does for
-    patterns of fewer than 4 nodes, and in sets whose 3-subgraphs are too many to start from.
+    patterns of fewer than 4 nodes, for queries, and in sets whose 3-subgraphs are too many to start from.
     """
     result = list(supports)
-    rows = [i for i, s in enumerate(supports) if s.quality == LOWER_BOUND and patterns[i].size > START]
-    if not rows or _core.count_instances(graphs.core, START, threads, None) > BOUNDS.capacity:
+    tables = {
+        i: in_words_of(graphs, pattern)
+        for i, (pattern, support) in enumerate(zip(patterns, supports, strict=True))
+        if support.quality == LOWER_BOUND and isinstance(pattern, Pattern) and pattern.size > START
+    }
+    if not tables or _core.count_instances(graphs.core, START, threads, None) > BOUNDS.capacity:
         return result
-    tables = {i: in_words_of(graphs, patterns[i]) for i in rows}
     sizes = {table.size for table in tables.values()}
     wanted = {size: distinct(t for t in tables.values() if t.size == size) for size in sizes}
     family = family_of(wanted)
@@ -62,7 +66,7 @@ def with_estimates(
     for size in sizes:
         counts, errors = mean_and_error([replicate[size - START] for replicate in drawn])
         place = {key: j for j, key in enumerate(family[size - START].keys.tolist())}
-        for i in (i for i in rows if tables[i].size == size):
+        for i in (i for i in tables if tables[i].size == size):
             j = place[tables[i].keys.tolist()[0]]
             if counts[j] > supports[i].occurrences:
                 result[i] = replace(

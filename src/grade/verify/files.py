@@ -1,69 +1,19 @@
-"""Where patterns to verify come from, and files of supports."""
+"""Files of supports, and supports as lines."""
 
 import csv
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from grade.errors import InputError
 from grade.files import whole_file, writable_target
-from grade.graphs import GraphSet, Pattern, PatternTable
-from grade.sampling.census import Census
+from grade.graphs import GraphSet, Pattern
+from grade.graphs.queries import Query
 from grade.verify.supports import ESTIMATE, EXACT, LOWER_BOUND, Quality, Support
 
 SUFFIXES = (".csv", ".json")
-CENSUS_SUFFIXES = (".npz", ".parquet")
-
-
-def read_patterns(place: str, graphs: GraphSet, top: int | None = None) -> list[Pattern]:
-    """The patterns of a census (.npz, .parquet), of a text file with one key per line, or of a key itself.
-
-    The types of a census have names; those of keys are numbers of the graph set's vocabulary. ``top`` takes the most
-    frequent patterns of a census, or the first keys.
-
-    >>> graphs = GraphSet.from_edges(node_counts=[1], node_types=[0], edge_counts=[0], edges=[],
-    ...                              node_vocabulary=["conv", "relu"])
-    >>> [str(pattern) for pattern in read_patterns("0.1/0>1", graphs)]
-    ['conv -> relu']
-    """
-    if top is not None and top < 1:
-        raise InputError(f"The number of patterns to verify is {top}; give 1 or more, or leave it out.")
-    path = Path(place)
-    if path.suffix.lower() in CENSUS_SUFFIXES:
-        census = Census.load(path)
-        return list(census.patterns.take(np.argsort(~census.counts, kind="stable")[:top]))
-    keys = [place] if looks_like_key(place) and not path.exists() else read_keys(path)
-    return [
-        PatternTable.from_keys([key], graphs.node_vocabulary, graphs.edge_vocabulary)[0] for key in keys[:top]
-    ]
-
-
-def looks_like_key(text: str) -> bool:
-    """Whether a text can only be meant as a key: it starts with node types and a slash.
-
-    >>> looks_like_key("0.1.1/0>1"), looks_like_key("runs/patterns.txt")
-    (True, False)
-    """
-    return re.match(r"\d+(\.\d+)*/(\d+>|$)", text) is not None
-
-
-def read_keys(path: Path) -> list[str]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path} cannot be read; give a census (.npz, .parquet), a text file with one pattern key per line, or a"
-            " key such as 0.1.1/0>1.1>2."
-        ) from error
-    keys = [line.strip() for line in lines if line.strip()]
-    if not keys:
-        raise InputError(f"{path} holds no pattern keys; write one per line, such as 0.1.1/0>1.1>2.")
-    return keys
 
 
 def check_target(path: Path) -> None:
@@ -73,22 +23,36 @@ def check_target(path: Path) -> None:
         raise InputError(f"{path} must end in {' or '.join(SUFFIXES)} to hold supports.")
 
 
-def support_data(pattern: Pattern, support: Support, graphs: GraphSet, most_common: int) -> dict[str, Any]:
-    """A pattern with its supports, as JSON has it; the graphs where it is most common by name."""
+def support_data(
+    pattern: Pattern | Query, support: Support, graphs: GraphSet, most_common: int
+) -> dict[str, Any]:
+    """A pattern with its supports, as JSON has it; the graphs where it is most common by name. A query has no key."""
     data = asdict(support)
     del data["per_graph"], data["examples"]
+    if isinstance(pattern, Query):
+        nodes, edges = pattern.parsed.nodes, pattern.parsed.edges
+        structure: dict[str, Any] = {
+            "key": None,
+            "pattern": str(pattern),
+            "node_types": [node.name for node in nodes],
+            "edges": [[i, j, kind.name if kind else None] for i, j, kind in edges],
+        }
+    else:
+        structure = {
+            "key": pattern.key,
+            "pattern": str(pattern),
+            "node_types": list(pattern.type_names),
+            "edges": [list(edge) for edge in pattern.edge_list],
+        }
     return {
-        "key": pattern.key,
-        "pattern": str(pattern),
-        "node_types": list(pattern.type_names),
-        "edges": [list(edge) for edge in pattern.edge_list],
+        **structure,
         **data,
         "most_common": [[graphs.graph_names[g], count] for g, count in support.most_common(most_common)],
     }
 
 
 def support_lines(
-    patterns: Sequence[Pattern], supports: Sequence[Support], graphs: GraphSet
+    patterns: Sequence[Pattern | Query], supports: Sequence[Support], graphs: GraphSet
 ) -> Iterator[str]:
     """Columns for a person, the most frequent first; ``>=`` stands before a lower bound, ``~`` before an estimate."""
     titles = ("occurrences", "graphs", "disjoint", "coverage", "pattern")
@@ -115,7 +79,7 @@ def marked(text: str, quality: Quality) -> str:
 
 
 def write_supports(
-    path: Path, patterns: Sequence[Pattern], supports: Sequence[Support], graphs: GraphSet
+    path: Path, patterns: Sequence[Pattern | Query], supports: Sequence[Support], graphs: GraphSet
 ) -> None:
     """Write one row for each pattern: .csv with the numbers, .json also with all graphs that contain it."""
     check_target(path)

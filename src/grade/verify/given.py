@@ -1,0 +1,153 @@
+"""Patterns as people give them: text, keys, files of either, censuses, samples, small models."""
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from grade.errors import InputError
+from grade.graphs import GraphSet, Pattern, PatternTable
+from grade.graphs.patterns import MAX_SIZE
+from grade.graphs.queries import Query
+from grade.graphs.sample import load_sample
+from grade.sampling.census import Census
+from grade.sources import load
+
+CENSUS_SUFFIXES = (".npz", ".parquet")
+NAMED = re.compile(r"([\w.+/&-]+):\s+(.+)")
+FORMS = "text such as 'Conv -> Relu', a key, a file of either (one a line), a census, a sample, a small .onnx model"
+
+
+@dataclass(frozen=True)
+class Given:
+    """A pattern or a query, with its name where it was given one."""
+
+    pattern: Pattern | Query
+    name: str = ""
+
+
+def read_patterns(
+    place: str,
+    node_vocabulary: Sequence[str],
+    edge_vocabulary: Sequence[str],
+    top: int | None = None,
+    induced: bool = True,
+) -> list[Given]:
+    """The patterns that a text stands for: a pattern itself, or where to find some.
+
+    The types of texts are names, those of keys numbers of the vocabularies. ``top`` takes the most frequent patterns
+    of a census, or the first of a file. Those that need not be ``induced`` become queries.
+
+    >>> [str(given.pattern) for given in read_patterns("conv -> relu", ["conv", "relu"], ["none", "edge"])]
+    ['conv -> relu']
+    >>> [type(given.pattern).__name__ for given in read_patterns("* -> relu", ["conv", "relu"], ["none", "edge"])]
+    ['Query']
+    """
+    if top is not None and top < 1:
+        raise InputError(f"The number of patterns to take is {top}; give 1 or more, or leave it out.")
+    path = Path(place)
+    if place.startswith("torch:") or (path.suffix.lower() == ".onnx" and path.is_file()):
+        found = [Given(pattern) for pattern in patterns_of_graphs(load(place))]
+    elif path.suffix.lower() in CENSUS_SUFFIXES:
+        census = Census.load(path)
+        found = [Given(p) for p in census.patterns.take(np.argsort(~census.counts, kind="stable")[:top])]
+    elif path.is_dir():
+        found = [Given(pattern) for pattern in load_sample(path).patterns]
+    elif not path.is_file() and is_pattern(place, node_vocabulary):
+        given = read_one(place, node_vocabulary, edge_vocabulary)
+        if isinstance(given.pattern, Query) or given.pattern.node_vocabulary != tuple(node_vocabulary):
+            refuse_unknown(Query(place), node_vocabulary, edge_vocabulary)
+        found = [given]
+    else:
+        found = [read_one(line, node_vocabulary, edge_vocabulary) for line in lines_of(path)]
+    if not induced:
+        found = [Given(Query(str(given.pattern), induced=False), given.name) for given in found]
+    return found[:top]
+
+
+def read_table(place: str, node_vocabulary: Sequence[str], edge_vocabulary: Sequence[str]) -> PatternTable:
+    """The same as a table of patterns of one size; queries are refused."""
+    path = Path(place)
+    if path.suffix.lower() in CENSUS_SUFFIXES:
+        return Census.load(path).patterns
+    if path.is_dir():
+        return load_sample(path).patterns
+    patterns = []
+    for given in read_patterns(place, node_vocabulary, edge_vocabulary):
+        if isinstance(given.pattern, Query):
+            raise InputError(
+                f"The pattern {str(given.pattern)!r} stands for several; give it without wildcards."
+            )
+        patterns.append(given.pattern)
+    if len({pattern.size for pattern in patterns}) > 1:
+        raise InputError("The patterns are of different sizes; give those of one size at a time.")
+    return PatternTable.canonical(
+        [pattern.node_types for pattern in patterns],
+        [pattern.edges for pattern in patterns],
+        patterns[0].node_vocabulary,
+        patterns[0].edge_vocabulary,
+    )
+
+
+def read_one(line: str, node_vocabulary: Sequence[str], edge_vocabulary: Sequence[str]) -> Given:
+    """A pattern as text or key, after its name if it has one: ``conv-relu: Conv -> Relu``."""
+    match = NAMED.fullmatch(line)
+    name, text = match.groups() if match else ("", line)
+    if is_key(text):
+        return Given(PatternTable.from_keys([text], node_vocabulary, edge_vocabulary)[0], name)
+    query = Query(text)
+    return Given(query.pattern(node_vocabulary, edge_vocabulary) or query, name)
+
+
+def is_key(text: str) -> bool:
+    """Whether a text can only be meant as a key: it starts with node types and a slash.
+
+    >>> is_key("0.1.1/0>1"), is_key("runs/patterns.txt")
+    (True, False)
+    """
+    return re.match(r"\d+(\.\d+)*/(\d+>|$)", text) is not None
+
+
+def is_pattern(text: str, node_vocabulary: Sequence[str]) -> bool:
+    """Whether a text that names no file is meant as a pattern."""
+    return "->" in text or is_key(text) or text.strip('"') in node_vocabulary
+
+
+def refuse_unknown(query: Query, node_vocabulary: Sequence[str], edge_vocabulary: Sequence[str]) -> None:
+    """A type that the set lacks is an error in a pattern that was typed in; elsewhere it has no occurrence."""
+    for name in query.unknown(node_vocabulary, edge_vocabulary):
+        near = difflib.get_close_matches(name, [*node_vocabulary, *edge_vocabulary[1:]], n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "'grade graphs info' lists its types."
+        raise InputError(f"The set has no type that matches {name!r} of the pattern {query.text!r}; {hint}")
+
+
+def lines_of(path: Path) -> list[str]:
+    """The patterns of a file, without empty lines and those that begin with ``#``."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read as patterns; give {FORMS}.") from error
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("#")]
+    if not lines:
+        raise InputError(f"{path} holds no patterns; write one per line, such as Conv -> Relu.")
+    return lines
+
+
+def patterns_of_graphs(graphs: GraphSet) -> list[Pattern]:
+    """Each graph of a set as one pattern."""
+    found = []
+    for graph, size in enumerate(graphs.node_counts.tolist()):
+        name = graphs.graph_names[graph]
+        if not 1 <= size <= MAX_SIZE:
+            raise InputError(f"{name} has {size} operators; as a pattern it may have 1 to {MAX_SIZE}.")
+        edges = np.zeros((size, size), np.int64)
+        source, target = graphs.edge_list(graph).T
+        edges[source, target] = graphs.edge_types_of(graph)
+        begin = graphs.node_offsets[graph]
+        types = graphs.node_types[begin : begin + size]
+        found.append(Pattern.of(types, edges, graphs.node_vocabulary, graphs.edge_vocabulary))
+    return found
