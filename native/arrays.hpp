@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "checked.hpp"
 #include "graph.hpp"
 #include "parallel.hpp"
 #include "pattern_map.hpp"
@@ -36,9 +37,9 @@ std::span<const T> span_of(const Vector<T>& array) {
 // A numpy array that owns its memory, filled by the caller.
 template <class T>
 std::pair<Result<T>, T*> make_array(std::initializer_list<size_t> shape) {
-  size_t size = 1;
-  for (size_t n : shape) size *= n;
-  T* data = new T[size];
+  size_t bytes = sizeof(T);
+  for (size_t n : shape) bytes = checked_product(bytes, n);
+  T* data = new T[bytes / sizeof(T)];
   nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
   return {Result<T>(data, shape, owner), data};
 }

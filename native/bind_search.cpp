@@ -24,7 +24,7 @@ Result<uint32_t> growth_counts(const Graph& graph, Matrix<uint32_t> occurrences,
   auto [result, data] = make_array<uint32_t>({occurrences.shape(0)});
   {
     nb::gil_scoped_release release;
-    const auto counts = count_growth(graph, static_cast<int>(occurrences.shape(1)), rows_of_matrix(occurrences),
+    const auto counts = count_growth(graph, checked_size(occurrences.shape(1)), rows_of_matrix(occurrences),
                                      limits_of(allowed, distance, steps_left, most_in, most_out, most_edges),
                                      checked_threads(threads), keep_going);
     std::copy(counts.begin(), counts.end(), data);
@@ -37,7 +37,7 @@ nb::tuple expand_occurrences(const Graph& graph, Matrix<uint32_t> occurrences, V
                              int most_in, int most_out, int most_edges, uint64_t seed, int threads,
                              std::optional<nb::callable> progress) {
   const KeepGoing keep_going = watch(std::move(progress));
-  const int k = static_cast<int>(occurrences.shape(1));
+  const int k = checked_size(occurrences.shape(1));
   std::optional<Grown> grown;
   {
     nb::gil_scoped_release release;
@@ -59,7 +59,7 @@ nb::tuple expand_occurrences(const Graph& graph, Matrix<uint32_t> occurrences, V
 
 Result<double> hashes(Matrix<uint32_t> occurrences, uint64_t seed) {
   auto [result, data] = make_array<double>({occurrences.shape(0)});
-  hash_node_sets(static_cast<int>(occurrences.shape(1)), rows_of_matrix(occurrences), seed,
+  hash_node_sets(checked_size(occurrences.shape(1)), rows_of_matrix(occurrences), seed,
                  {data, occurrences.shape(0)});
   return result;
 }
@@ -72,7 +72,7 @@ nb::tuple supports_of_lists(const Graph& graph, Vector<int64_t> offsets, Matrix<
   auto [covered_out, covered] = make_array<int64_t>({patterns});
   {
     nb::gil_scoped_release release;
-    list_supports(graph, static_cast<int>(occurrences.shape(1)), span_of(offsets), rows_of_matrix(occurrences),
+    list_supports(graph, checked_size(occurrences.shape(1)), span_of(offsets), rows_of_matrix(occurrences),
                   {{graphs, patterns}, {disjoint, patterns}, {covered, patterns}});
   }
   return nb::make_tuple(graphs_out, disjoint_out, covered_out);

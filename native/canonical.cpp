@@ -4,6 +4,8 @@
 #include <bit>
 #include <numeric>
 
+#include "mixing.hpp"
+
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -25,10 +27,8 @@ constexpr auto kWeights = [] {
   uint64_t state = 0x243F6A8885A308D3ull;
   for (auto& row : weights) {
     for (uint64_t& weight : row) {
-      state += 0x9E3779B97F4A7C15ull;
-      uint64_t z = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9ull;
-      z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-      weight = z ^ (z >> 31);
+      state += kGolden;
+      weight = mixed(state);
     }
   }
   return weights;

@@ -12,8 +12,8 @@ namespace grade {
 // A typed digraph of k nodes. edges[i * k + j] is the type of i -> j, 0 where there is none.
 struct SmallGraph {
   int k = 0;
-  std::array<uint16_t, kMaxSize> types;
-  std::array<uint8_t, kMaxSize * kMaxSize> edges;
+  std::array<uint16_t, kMaxSize> types{};
+  std::array<uint8_t, kMaxSize * kMaxSize> edges{};  // rows are read 16 entries at a time, so past k * k as well
 };
 
 struct CanonicalForm {

@@ -181,20 +181,19 @@ class CensusWorker {
       extension_.push_back({node, group});
     }
     const size_t n = groups_.size();
-    // 2. Pairs within the list, as if none were adjacent.
-    pairs_.assign(n * n, 0);
-    for (size_t a = 0; a < n; ++a) {
-      pairs_[a * n + a] = groups_[a].size * (groups_[a].size - 1) / 2;
-      for (size_t b = a + 1; b < n; ++b) pairs_[a * n + b] = groups_[a].size * groups_[b].size;
-    }
-    // 3. Walk the edges at the list, one group at a time, into a histogram.
     sort_by_group();
     const size_t bins = tied_ + (n + 1) * arcs_;
     if (histogram_.size() < bins) {
       histogram_.resize(2 * bins, 0);
       touched_.resize(histogram_.size() + 1);
     }
+    apart_.resize(n);
     for (uint32_t group = 0, from = 0; group < n; ++group) {
+      // 2. The pairs with this group and later ones, as if none were adjacent.
+      const int64_t size = groups_[group].size;
+      apart_[group] = size * (size - 1) / 2;
+      for (uint32_t b = group + 1; b < n; ++b) apart_[b] = size * groups_[b].size;
+      // 3. Walk the edges at the group into a histogram.
       const uint32_t to = from + static_cast<uint32_t>(groups_[group].size);
       const size_t used = walk({by_group_.data() + from, by_group_.data() + to});
       from = to;
@@ -208,11 +207,9 @@ class CensusWorker {
           count_adjacent(group, (bin - tied_) / arcs_, (bin - tied_) % arcs_, times);
         }
       }
-    }
-    // 4. What is left of the products are non-adjacent pairs.
-    for (uint32_t a = 0; a < n; ++a) {
-      for (uint32_t b = a; b < n; ++b) {
-        if (const int64_t left = pairs_[a * n + b]) count_pair(a, b, 0, left);
+      // 4. What is left of the products are non-adjacent pairs.
+      for (uint32_t b = group; b < n; ++b) {
+        if (apart_[b]) count_pair(group, b, 0, apart_[b]);
       }
     }
     for (const auto& [node, group] : extension_) bin(node) = tied_;
@@ -234,7 +231,8 @@ class CensusWorker {
   size_t walk(std::span<const uint32_t> nodes) {
     uint32_t* const histogram = histogram_.data();
     uint32_t* const touched = touched_.data();
-    const uint32_t* const bin_of = bin_.data() - first_;
+    const uint32_t* const bin_of = bin_.data();
+    const uint32_t first = first_;
     size_t used = 0;
     uint32_t last = tied_, run = 0;
     auto close_run = [&] {
@@ -245,7 +243,7 @@ class CensusWorker {
     for (uint32_t node : nodes) {
       for (const Neighbour& neighbour : graph_.neighbours(node)) {
         if (neighbour.node <= root_) break;
-        const uint32_t base = bin_of[neighbour.node];
+        const uint32_t base = bin_of[neighbour.node - first];
         const uint32_t bin = base ? base + graph_.arc(neighbour) : neighbour.tag;
         if (bin != last) {  // around hubs runs of one bin are the rule
           close_run();
@@ -270,7 +268,7 @@ class CensusWorker {
       if (arc == reverse) times /= 2;
     }
     if (times == 0) return;
-    pairs_[a * groups_.size() + b] -= times;
+    apart_[b] -= times;
     count_pair(a, b, arc, times);
   }
 
@@ -317,7 +315,7 @@ class CensusWorker {
     }
     const uint32_t leaf = trie_.step(state, ties, node_class);
     if (leaf >= counts_.size()) counts_.resize(leaf + leaf / 2 + 64, 0);
-    counts_[leaf] += times;
+    add_checked(counts_[leaf], times);
   }
 
   // Where nearly every leaf is a new state, the trie only costs: then each leaf goes to the table at once.
@@ -344,7 +342,7 @@ class CensusWorker {
   std::vector<Group> groups_;
   std::vector<std::pair<uint32_t, uint32_t>> extension_;  // (node, group)
   std::vector<uint32_t> by_group_, group_begin_;
-  std::vector<int64_t> pairs_;                // [group, group] upper triangle
+  std::vector<int64_t> apart_;                // [group] pairs of the present group and this one that are not adjacent
   std::vector<uint32_t> histogram_, touched_; // all zero between walks; bins in use
   std::vector<uint64_t> group_stamp_;
   std::vector<uint32_t> group_of_state_;

@@ -7,6 +7,7 @@ namespace {
 
 constexpr size_t kHub = 32;                 // longer neighbour lists are not walked
 constexpr size_t kMemoEntries = 1u << 20;  // bounds the memo of raw subgraphs
+constexpr size_t kBlock = 4096;            // occurrences that a thread classifies at a time
 
 }  // namespace
 
@@ -71,11 +72,48 @@ uint32_t Classifier::operator()(std::span<const uint32_t> ids) {
   return pattern_of_raw_[raw_id];
 }
 
-Classification classify(const Graph& graph, int k, std::span<const uint32_t> occurrences) {
-  Classifier classifier(graph, k);
-  std::vector<uint32_t> ids(occurrences.size() / k);
-  for (size_t i = 0; i < ids.size(); ++i) ids[i] = classifier(occurrences.subspan(i * k, k));
-  return {std::move(ids), classifier.patterns(), classifier.automorphisms()};
+SharedPatterns numbered_together(std::span<const Classifier> classifiers, int k) {
+  PatternMap met(k);
+  std::vector<uint64_t> automorphisms;
+  std::vector<std::vector<uint32_t>> number(classifiers.size());
+  for (size_t i = 0; i < classifiers.size(); ++i) {
+    const PatternMap& own = classifiers[i].patterns();
+    for (uint32_t id = 0; id < own.size(); ++id) {
+      const auto [shared, fresh] = met.insert(own.at(id));
+      if (fresh) automorphisms.push_back(classifiers[i].automorphisms()[id]);
+      number[i].push_back(shared);
+    }
+  }
+  SharedPatterns result{PatternMap(k), {}, std::move(number)};
+  const std::vector<uint32_t> order = met.sorted();
+  std::vector<uint32_t> place(order.size());
+  for (uint32_t row = 0; row < order.size(); ++row) {
+    place[order[row]] = row;
+    result.patterns.insert(met.at(order[row]));
+    result.automorphisms.push_back(automorphisms[order[row]]);
+  }
+  for (std::vector<uint32_t>& numbers : result.number) {
+    for (uint32_t& id : numbers) id = place[id];
+  }
+  return result;
+}
+
+Classification classify(const Graph& graph, int k, std::span<const uint32_t> occurrences, int threads,
+                        const KeepGoing& keep_going) {
+  const size_t n = occurrences.size() / k;
+  std::vector<Classifier> classifiers(threads, Classifier(graph, k));
+  std::vector<uint32_t> ids(n);
+  std::vector<uint32_t> classifier_of((n + kBlock - 1) / kBlock);
+  parallel_chunks(n, kBlock, threads, keep_going,
+                  [&](int thread, size_t begin, size_t end, const std::atomic<bool>& stop) {
+                    classifier_of[begin / kBlock] = static_cast<uint32_t>(thread);
+                    for (size_t i = begin; i < end && !stop; ++i) {
+                      ids[i] = classifiers[thread](occurrences.subspan(i * k, k));
+                    }
+                  });
+  SharedPatterns shared = numbered_together(classifiers, k);
+  for (size_t i = 0; i < n; ++i) ids[i] = shared.number[classifier_of[i / kBlock]][ids[i]];
+  return {std::move(ids), std::move(shared.patterns), std::move(shared.automorphisms)};
 }
 
 }  // namespace grade

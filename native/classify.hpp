@@ -6,15 +6,10 @@
 #include <vector>
 
 #include "graph.hpp"
+#include "parallel.hpp"
 #include "pattern_map.hpp"
 
 namespace grade {
-
-struct Classification {
-  std::vector<uint32_t> ids;            // [occurrences] pattern of each
-  PatternMap patterns;                  // canonical forms, in order of first appearance
-  std::vector<uint64_t> automorphisms;  // of each pattern
-};
 
 // The subgraph that k nodes of one graph induce, the nodes in the given order.
 class InducedSubgraph {
@@ -50,7 +45,23 @@ class Classifier {
   SmallGraph raw_{};
 };
 
-// `occurrences` is [n, k] row by row. The nodes of a row must be distinct and lie in one graph.
-Classification classify(const Graph& graph, int k, std::span<const uint32_t> occurrences);
+// The patterns of several classifiers under numbers that do not depend on who met what: in the order of their codes.
+struct SharedPatterns {
+  PatternMap patterns;
+  std::vector<uint64_t> automorphisms;
+  std::vector<std::vector<uint32_t>> number;  // [classifier][its own number]
+};
+SharedPatterns numbered_together(std::span<const Classifier> classifiers, int k);
+
+struct Classification {
+  std::vector<uint32_t> ids;            // [occurrences] pattern of each
+  PatternMap patterns;                  // canonical forms, in the order of their codes
+  std::vector<uint64_t> automorphisms;  // of each pattern
+};
+
+// `occurrences` is [n, k] row by row. The nodes of a row must be distinct and lie in one graph. The result does not
+// depend on the number of threads.
+Classification classify(const Graph& graph, int k, std::span<const uint32_t> occurrences, int threads,
+                        const KeepGoing& keep_going);
 
 }  // namespace grade

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "mixing.hpp"
+
 namespace grade {
 
 // Up to 15 members with 4 bits each: enough for 15 arc classes, so for graphs with up to 3 edge types.
@@ -36,7 +38,7 @@ struct WideConn {
   void clear(int member) { arcs[member] = 0; }
   uint64_t mix() const {
     uint64_t value = 0;
-    for (uint16_t arc : arcs) value = (value ^ arc) * 0x9E3779B97F4A7C15ull;
+    for (uint16_t arc : arcs) value = (value ^ arc) * kGolden;
     return value;
   }
   friend bool operator==(const WideConn&, const WideConn&) = default;

@@ -4,6 +4,8 @@
 #include <array>
 #include <numeric>
 
+#include "checked.hpp"
+
 namespace grade {
 namespace {
 
@@ -95,7 +97,9 @@ uint64_t count_instances(const Graph& graph, int k, int threads, const KeepGoing
   std::vector<uint64_t> counts(threads, 0);
   walk(graph, k, threads, keep_going,
        [&](int thread, uint32_t, auto, auto extension) { counts[thread] += extension.size(); });
-  return std::accumulate(counts.begin(), counts.end(), uint64_t{0});
+  uint64_t sum = 0;
+  for (uint64_t count : counts) add_checked(sum, count);
+  return sum;
 }
 
 void enumerate(const Graph& graph, int k, int threads, const KeepGoing& keep_going, std::span<uint32_t> result) {

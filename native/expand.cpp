@@ -10,7 +10,7 @@
 namespace grade {
 namespace {
 
-uint64_t node_hash(uint32_t node, uint64_t seed) { return mixed(node + mixed(seed + 0x9E3779B97F4A7C15ull)); }
+uint64_t node_hash(uint32_t node, uint64_t seed) { return mixed(node + mixed(seed + kGolden)); }
 
 // The candidates of one occurrence: nodes outside it that touch it and may be added.
 class Growth {
@@ -234,30 +234,12 @@ Grown expand(const Graph& graph, int k, std::span<const uint32_t> occurrences, s
     }
   });
 
-  // Number the patterns of all threads by their codes, so that who did what leaves no trace.
-  PatternMap all(k + 1);
-  std::vector<uint64_t> automorphisms;
-  std::vector<std::vector<uint32_t>> joined(threads);
-  for (int thread = 0; thread < threads; ++thread) {
-    const Classifier& c = classifiers[thread];
-    for (uint32_t id = 0; id < c.patterns().size(); ++id) {
-      const auto [number, fresh] = all.insert(c.patterns().at(id));
-      if (fresh) automorphisms.push_back(c.automorphisms()[id]);
-      joined[thread].push_back(number);
-    }
-  }
-  Grown result{{}, {}, {}, PatternMap(k + 1), {}};
-  const std::vector<uint32_t> order = all.sorted();
-  std::vector<uint32_t> row_of(order.size());
-  for (uint32_t row = 0; row < order.size(); ++row) {
-    row_of[order[row]] = row;
-    result.patterns.insert(all.at(order[row]));
-    result.automorphisms.push_back(automorphisms[order[row]]);
-  }
+  SharedPatterns shared = numbered_together(classifiers, k + 1);
+  Grown result{{}, {}, {}, std::move(shared.patterns), std::move(shared.automorphisms)};
   for (Part& part : parts) {
     result.occurrences.insert(result.occurrences.end(), part.sets.rows.begin(), part.sets.rows.end());
     result.weights.insert(result.weights.end(), part.sets.weights.begin(), part.sets.weights.end());
-    for (uint32_t id : part.ids) result.ids.push_back(row_of[joined[part.thread][id]]);
+    for (uint32_t id : part.ids) result.ids.push_back(shared.number[part.thread][id]);
     part = Part{NodeSets(1), {}, 0};  // give the memory back as it is copied
   }
   return result;

@@ -54,7 +54,8 @@ struct GraphArrays {
 class Graph {
  public:
   // Validates every index, since the arrays may come from a damaged file.
-  explicit Graph(const GraphArrays& arrays);
+  // The result does not depend on the number of threads.
+  explicit Graph(const GraphArrays& arrays, int threads = 1);
 
   size_t nodes() const { return class_of_.size(); }
   size_t graphs() const { return node_offsets_.size() - 1; }
@@ -84,6 +85,8 @@ class Graph {
   size_t arc_classes() const { return arc_classes_.size() - 1; }
 
  private:
+  class Builder;
+
   std::vector<uint32_t> node_offsets_, original_, renumbered_;
   std::vector<uint64_t> offsets_;
   std::vector<Neighbour> neighbours_;

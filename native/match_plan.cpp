@@ -4,16 +4,12 @@
 #include <bit>
 #include <tuple>
 
+#include "mixing.hpp"
+
 namespace grade {
 namespace {
 
 constexpr uint16_t mask_of(int i) { return static_cast<uint16_t>(1u << i); }
-
-uint64_t mixed(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
-  return x ^ (x >> 31);
-}
 
 // A pattern in terms of the graph set's classes, and the choices that make a plan of it.
 class Planner {

@@ -89,20 +89,20 @@ nb::tuple counts_by_pattern(const Graph& graph, int k, int threads, std::optiona
   return nb::make_tuple(types, edges, automorphisms, counts_out);
 }
 
-nb::tuple classify_occurrences(const Graph& graph, Matrix<uint32_t> occurrences) {
+nb::tuple classify_occurrences(const Graph& graph, Matrix<uint32_t> occurrences, int threads,
+                               std::optional<nb::callable> progress) {
   const int k = checked_size(occurrences.shape(1));
   const size_t n = occurrences.shape(0);
+  const KeepGoing keep_going = watch(std::move(progress));
   auto [ids_out, ids] = make_array<int32_t>({n});
   std::optional<Classification> result;
-  std::vector<uint32_t> order;
   {
     nb::gil_scoped_release release;
-    result.emplace(classify(graph, k, {occurrences.data(), n * k}));
-    order = result->patterns.sorted();
-    const std::vector<int32_t> row_of = rows_of(order);
-    for (size_t i = 0; i < n; ++i) ids[i] = row_of[result->ids[i]];
+    result.emplace(classify(graph, k, {occurrences.data(), n * k}, checked_threads(threads), keep_going));
+    std::copy(result->ids.begin(), result->ids.end(), ids);
   }
-  auto [types, edges, automorphisms] = pattern_arrays(result->patterns, result->automorphisms, order, k);
+  auto [types, edges, automorphisms] =
+      pattern_arrays(result->patterns, result->automorphisms, result->patterns.sorted(), k);
   return nb::make_tuple(ids_out, types, edges, automorphisms);
 }
 
@@ -117,6 +117,8 @@ NB_MODULE(_core, m) {
       std::rethrow_exception(p);
     } catch (const BadInput& e) {
       PyErr_SetString(PyExc_ValueError, e.what());
+    } catch (const TooLarge& e) {
+      PyErr_SetString(PyExc_OverflowError, e.what());
     } catch (const Stopped&) {
       PyErr_SetString(PyExc_KeyboardInterrupt, "stopped");
     }
@@ -127,19 +129,21 @@ NB_MODULE(_core, m) {
           "__init__",
           [](Graph* self, Vector<int64_t> node_offsets, Vector<uint16_t> node_types, Vector<int64_t> out_offsets,
              Vector<uint32_t> out_targets, Vector<uint8_t> out_types, Vector<int64_t> in_offsets,
-             Vector<uint32_t> in_sources, Vector<uint8_t> in_types) {
+             Vector<uint32_t> in_sources, Vector<uint8_t> in_types, int threads) {
             nb::gil_scoped_release release;
             new (self) Graph({span_of(node_offsets), span_of(node_types), span_of(out_offsets), span_of(out_targets),
-                              span_of(out_types), span_of(in_offsets), span_of(in_sources), span_of(in_types)});
+                              span_of(out_types), span_of(in_offsets), span_of(in_sources), span_of(in_types)},
+                             checked_threads(threads));
           },
           "node_offsets"_a, "node_types"_a, "out_offsets"_a, "out_targets"_a, "out_types"_a, "in_offsets"_a,
-          "in_sources"_a, "in_types"_a);
+          "in_sources"_a, "in_types"_a, "threads"_a = 1);
 
   m.def("canonical_forms", &canonical_forms, "node_types"_a, "edges"_a);
   m.def("count_orders", &orders, "edges"_a);
   m.def("census", &counts_by_pattern<census>, "graph"_a, "k"_a, "threads"_a, "progress"_a.none());
   m.def("neighbours", &counts_by_pattern<neighbours>, "graph"_a, "k"_a, "threads"_a, "progress"_a.none());
-  m.def("classify", &classify_occurrences, "graph"_a, "occurrences"_a);
+  m.def("classify", &classify_occurrences, "graph"_a, "occurrences"_a, "threads"_a = 1,
+        "progress"_a.none() = nb::none());
   m.def(
       "count_instances",
       [](const Graph& graph, int k, int threads, std::optional<nb::callable> progress) {

@@ -55,7 +55,7 @@ class NeighbourWorker {
     if (number + 1 == k_) {  // nothing grows from here: counting the new neighbours is enough
       for (const Neighbour& n : graph_.neighbours(node)) outside_ += is_new(n.node);
       if (state >= sums_.size()) sums_.resize(state + state / 2 + 64, 0);
-      sums_[state] += outside_;
+      add_checked(sums_[state], outside_);
       outside_ = outside;
       return;
     }

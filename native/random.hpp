@@ -5,21 +5,16 @@
 #include <cstdint>
 #include <initializer_list>
 
-namespace grade {
+#include "mixing.hpp"
 
-// The finaliser of splitmix64: a bijection of 64 bits in which every input bit reaches every output bit.
-inline uint64_t mixed(uint64_t value) {
-  value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ull;
-  value = (value ^ (value >> 27)) * 0x94D049BB133111EBull;
-  return value ^ (value >> 31);
-}
+namespace grade {
 
 // splitmix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014): 16 bytes of state with
 // the increment, which is drawn as well, so that two generators never run through the same sequence shifted.
 class Random {
  public:
   Random(std::initializer_list<uint64_t> names) {
-    for (uint64_t name : names) state_ = mixed(state_ + 0x9E3779B97F4A7C15ull + mixed(name + 0xD1B54A32D192ED03ull));
+    for (uint64_t name : names) state_ = mixed(state_ + kGolden + mixed(name + 0xD1B54A32D192ED03ull));
     increment_ = mixed(state_ ^ 0xA0761D6478BD642Full) | 1;
   }
 

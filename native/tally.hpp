@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <stdexcept>
 #include <vector>
 
 #include "canonical.hpp"
 #include "census.hpp"
+#include "checked.hpp"
 
 namespace grade {
 
@@ -27,9 +27,7 @@ class Tally {
       result.automorphisms.push_back(automorphisms);
       result.counts.push_back(0);
     }
-    if (__builtin_add_overflow(result.counts[id], count, &result.counts[id])) {
-      throw std::overflow_error("a pattern occurs more than 2^64 times");
-    }
+    add_checked(result.counts[id], count);
   }
   void add(const PatternCounts& other) {
     for (uint32_t id = 0; id < other.patterns.size(); ++id) {

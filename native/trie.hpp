@@ -71,9 +71,7 @@ class Trie {
   };
 
   static size_t hash(uint32_t state, const Conn& conn, uint32_t node_class) {
-    uint64_t value = (uint64_t{state} << 32 | node_class) * 0x9E3779B97F4A7C15ull;
-    value = (value ^ (value >> 29) ^ conn.mix()) * 0xBF58476D1CE4E5B9ull;
-    return value ^ (value >> 32);
+    return quickly_mixed(uint64_t{state} << 32 | node_class, conn.mix());
   }
 
   uint32_t add(Slot& slot, uint32_t state, const Conn& conn, uint32_t node_class) {

@@ -19,6 +19,7 @@ class Graph:
         in_offsets: NDArray[np.int64],
         in_sources: NDArray[np.uint32],
         in_types: NDArray[np.uint8],
+        threads: int = 1,
     ) -> None: ...
 
 def canonical_forms(
@@ -30,7 +31,10 @@ def count_orders(edges: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[n
     """([n] linear extensions, [n] level orders) of digraphs [n, k, k]."""
 
 def classify(
-    graph: Graph, occurrences: NDArray[np.uint32]
+    graph: Graph,
+    occurrences: NDArray[np.uint32],
+    threads: int = 1,
+    progress: Callable[[float], bool] | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.uint8], NDArray[np.int64]]:
     """Occurrences [n, k] -> (pattern ids [n], types [m, k], edges [m, k, k], automorphisms [m])."""
 

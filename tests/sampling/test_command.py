@@ -75,6 +75,7 @@ def test_bad_input_gives_one_sentence_and_writes_nothing(run: Any, tmp_path: Pat
     for arguments, sentence in (
         (("--count", "0"), "The number of samples is 0"),
         ((), "Give the number of samples"),
+        (("--count", "99999999999999"), "99,999,999,999,999 samples of 9 nodes need"),
         (("--count", "5", "--method", "esu"), "There is no sampler named 'esu'"),
         (("--count", "5", "-r", "-2"), "r is -2.0"),
         (("--count", "1000", "--method", "ars"), "ARS accepts too few"),

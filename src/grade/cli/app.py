@@ -28,6 +28,8 @@ def main() -> None:
         sys.stdout.flush()
     except InputError as error:
         code = report(2, str(error))
+    except MemoryError:
+        code = report(2, "there is not enough memory for this; ask for less, or use a machine with more.")
     except (KeyboardInterrupt, typer.Abort):
         code = 130
     except BrokenPipeError:

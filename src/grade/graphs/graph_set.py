@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from grade import _core
 from grade.errors import InputError
 from grade.graphs.strings import StringTable, ranges
+from grade.machine import thread_count
 
 MAX_NODE_TYPES = 65_535
 MAX_EDGE_TYPES = 255
@@ -230,6 +231,7 @@ class GraphSet:
                 self.in_offsets,
                 self.in_sources,
                 self.in_types,
+                thread_count(None),
             )
         except ValueError as error:
             place = self.folder or self.origin

@@ -112,7 +112,9 @@ class PatternTable:
         parsed = [parse_key(key) for key in keys]
         if len({len(types) for types, _ in parsed}) > 1:
             raise InputError("The patterns are of different sizes; give those of one size at a time.")
-        size = len(parsed[0][0]) if parsed else 0
+        if not parsed:
+            raise InputError("There are no pattern keys, so there is no size of patterns; give at least one.")
+        size = len(parsed[0][0])
         types = np.array([types for types, _ in parsed], np.uint16).reshape(-1, size)
         edges = np.array([matrix for _, matrix in parsed], np.uint8).reshape(-1, size, size)
         return cls.canonical(types, edges, node_vocabulary, edge_vocabulary)

@@ -64,11 +64,11 @@ class Draw:
     pattern_ids: NDArray[np.int32] | None = None  # [n] rows of `patterns`
     patterns: PatternTable | None = None
 
-    def classified(self, graphs: GraphSet) -> SubgraphSample:
+    def classified(self, graphs: GraphSet, threads: int = 1) -> SubgraphSample:
         """The draw with the patterns of its occurrences."""
         ids, patterns = self.pattern_ids, self.patterns
         if ids is None or patterns is None:
-            ids, types, edges, automorphisms = _core.classify(graphs.core, self.occurrences)
+            ids, types, edges, automorphisms = _core.classify(graphs.core, self.occurrences, threads)
             patterns = PatternTable(
                 types, edges, automorphisms, graphs.node_vocabulary, graphs.edge_vocabulary
             )

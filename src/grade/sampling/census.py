@@ -7,7 +7,8 @@ its checks, its result and how that is kept in a file.
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ class Census:
     @property
     def instances(self) -> int:
         """Number of connected induced k-subgraphs."""
-        return int(self.counts.sum(dtype=np.uint64))
+        return sum(self.counts.tolist())  # in Python's integers: the sum may pass what one count may not
 
     @property
     def types(self) -> int:
@@ -103,7 +104,8 @@ def take_census(
     check_size(graphs, k)
     threads = thread_count(threads)
     begin = time.perf_counter()
-    types, edges, automorphisms, counts = _core.census(graphs.core, k, threads, progress)
+    with counts_that_fit(graphs, k):
+        types, edges, automorphisms, counts = _core.census(graphs.core, k, threads, progress)
     table = PatternTable(types, edges, automorphisms, graphs.node_vocabulary, graphs.edge_vocabulary)
     return Census(graphs.origin, k, table, counts, time.perf_counter() - begin, threads)
 
@@ -127,7 +129,8 @@ def collect_occurrences(
     """
     check_size(graphs, k)
     threads = thread_count(threads)
-    count = _core.count_instances(graphs.core, k, threads, progress)
+    with counts_that_fit(graphs, k):
+        count = _core.count_instances(graphs.core, k, threads, progress)
     if count > limit:
         raise InputError(
             f"{graphs.origin} has {count:,} occurrences of {k} nodes, more than the limit of {limit:,}; raise"
@@ -142,8 +145,22 @@ def collect_occurrences(
     return _core.enumerate(graphs.core, k, count, threads, progress)
 
 
+@contextmanager
+def counts_that_fit(graphs: GraphSet, k: int) -> Iterator[None]:
+    """Say in one sentence that a count of the native core passes 64 bits."""
+    try:
+        yield
+    except OverflowError:
+        raise InputError(
+            f"{graphs.origin} has more than 2^64 subgraphs of {k} nodes of one pattern; give a smaller k, or draw"
+            " a sample."
+        ) from None
+
+
 def check_size(graphs: GraphSet, k: int) -> None:
     """Refuse a size for which there is nothing to count."""
+    if not isinstance(k, (int, np.integer)):
+        raise InputError(f"The subgraph size k is {k!r}; give a whole number from 2 to {MAX_SIZE}.")
     if not 2 <= k <= MAX_SIZE:
         raise InputError(f"The subgraph size k is {k}; give 2 to {MAX_SIZE}.")
     if graphs.nodes == 0:

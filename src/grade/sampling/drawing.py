@@ -9,11 +9,13 @@ from grade import _core
 from grade.errors import InputError
 from grade.graphs import GraphSet, SubgraphSample
 from grade.graphs.part_counts import part_size
-from grade.machine import thread_count
+from grade.machine import available_memory, thread_count
 from grade.sampling.base import WEIGHTINGS, Progress, Request, samplers
 from grade.sampling.census import Census, check_size
 from grade.sampling.density import census_for, check_density, draw_to_density, reached_density
 from grade.sampling.part_census import count_parts
+
+BYTES_PER_DRAW, BYTES_PER_MEMBER = 48, 12  # the most that any sampler holds at a time
 
 
 def sample(
@@ -65,6 +67,12 @@ def sample(
     if weighting not in WEIGHTINGS:
         raise InputError(f"The weighting is {weighting!r}; give one of {', '.join(WEIGHTINGS)}.")
     check_size(graphs, k)
+    needed, free = (count or 0) * (BYTES_PER_DRAW + BYTES_PER_MEMBER * k), available_memory()
+    if needed > free:
+        raise InputError(
+            f"{count:,} samples of {k} nodes need {needed / 2**30:,.1f} GiB and {free / 2**30:,.1f} GiB are free;"
+            " draw fewer."
+        )
     parts = part_size(k) if parts is None else parts
     if not 0 <= parts < k:
         raise InputError(f"The size of the parts is {parts}; give 0 (none) to {k - 1}, for k is {k}.")
@@ -90,7 +98,7 @@ def sample(
     if density is not None and known is not None:
         result = draw_to_density(sampler, request, density, known)
     else:
-        result = sampler(request).classified(graphs)
+        result = sampler(request).classified(graphs, request.threads)
     if parts > 0:
         # The share done is that of the draw, which is over; the call still lets Ctrl-C through.
         still = None if progress is None else lambda _: progress(1.0)

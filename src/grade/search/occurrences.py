@@ -55,7 +55,7 @@ class OccurrenceLists:
     def all_of_size(cls, graphs: GraphSet, k: int, count: int, threads: int) -> "OccurrenceLists":
         """Every connected induced k-subgraph, listed; ``count`` of them."""
         rows = _core.enumerate(graphs.core, k, count, threads, None)
-        ids, types, edges, automorphisms = _core.classify(graphs.core, rows)
+        ids, types, edges, automorphisms = _core.classify(graphs.core, rows, threads)
         patterns = PatternTable(types, edges, automorphisms, graphs.node_vocabulary, graphs.edge_vocabulary)
         return cls.group(patterns, ids, rows, np.ones(len(rows)), np.ones(len(patterns), bool))
 

@@ -1,0 +1,88 @@
+"""What the core does at its limits: sums past 64 bits, arrays past memory, arguments that no caller should give."""
+
+import numpy as np
+import pytest
+
+from grade import _core
+from grade.errors import InputError
+from grade.graphs import GraphSet, PatternTable
+from grade.sampling.census import Census, take_census
+from tests.native.test_census import random_set
+
+
+@pytest.fixture
+def pair() -> GraphSet:
+    return GraphSet.from_edges(
+        node_counts=[3], node_types=[0, 0, 0], edge_counts=[2], edges=[[0, 1], [1, 2]], node_vocabulary=["a"]
+    )
+
+
+def test_the_sum_over_patterns_may_pass_64_bits() -> None:
+    table = PatternTable.from_keys(["0.0/0>1", "0.1/0>1", "1.1/0>1"])
+    census = Census("made up", 2, table, np.full(3, 2**63, np.uint64), 0.0, 1)
+    assert census.instances == 3 * 2**63
+
+
+@pytest.mark.parametrize("offsets", [[-1, 1], [0, 2], [1, 0], [-(2**62), 2**62], [0, 2**62]])
+def test_list_supports_refuses_offsets_outside_the_occurrences(pair: GraphSet, offsets: list[int]) -> None:
+    rows = np.array([[0, 1]], np.uint32)
+    with pytest.raises(ValueError, match="offsets"):
+        _core.list_supports(pair.core, np.array(offsets, np.int64), rows)
+
+
+@pytest.mark.parametrize("count", [2**61, 2**62 + 1, 2**64 - 1])
+def test_an_array_whose_size_wraps_is_refused(pair: GraphSet, count: int) -> None:
+    """The number of its bytes, count * 2 * 4, would be small if it wrapped."""
+    with pytest.raises(OverflowError, match="cannot be addressed"):
+        _core.enumerate(pair.core, 2, count, 1, None)
+
+
+@pytest.mark.parametrize("edge_types", [1, 90])
+def test_a_graph_is_the_same_whatever_the_threads_that_built_it(edge_types: int) -> None:
+    rng = np.random.default_rng(5)
+    n = 50_000
+    arcs = np.unique(rng.integers(0, n, (2 * n, 2)), axis=0)
+    graphs = GraphSet.from_edges(
+        node_counts=[n],
+        node_types=rng.integers(0, 300, n),
+        edge_counts=[len(arcs)],
+        edges=arcs,
+        edge_types=rng.integers(1, edge_types + 1, len(arcs)),
+        node_vocabulary=[f"type-{i}" for i in range(300)],
+        edge_vocabulary=[f"edge-{i}" for i in range(edge_types + 1)],
+    )
+    arrays = (graphs.node_offsets, graphs.node_types, graphs.out_offsets, graphs.out_targets)
+    arrays += (graphs.out_types, graphs.in_offsets, graphs.in_sources, graphs.in_types)
+    results = []
+    for threads in (1, 2, 5):
+        core = _core.Graph(*arrays, threads)
+        rows = _core.enumerate(core, 3, _core.count_instances(core, 3, 1, None), 1, None)
+        results.append((rows, *_core.census(core, 3, 1, None)))
+    for other in results[1:]:
+        for a, b in zip(results[0], other, strict=True):
+            assert np.array_equal(a, b)
+    damaged = arrays[3].copy()
+    damaged[len(damaged) // 2] = n  # a node that is not there, in a range of nodes that some thread reads
+    for threads in (1, 2, 5):
+        with pytest.raises(ValueError, match=r"leaves its graph|ascending"):
+            _core.Graph(*arrays[:3], damaged, *arrays[4:], threads)
+
+
+def test_classification_does_not_depend_on_threads() -> None:
+    graphs = random_set(np.random.default_rng(8), 40, 60, 4, 2, 3.0)
+    rows = _core.enumerate(graphs.core, 4, _core.count_instances(graphs.core, 4, 1, None), 1, None)
+    assert len(rows) > 3 * 4096  # several blocks
+    one = _core.classify(graphs.core, rows)
+    for threads in (2, 3, 8):
+        for a, b in zip(one, _core.classify(graphs.core, rows, threads), strict=True):
+            assert np.array_equal(a, b)
+
+
+def test_a_size_that_is_no_whole_number_is_refused(pair: GraphSet) -> None:
+    with pytest.raises(InputError, match=r"k is 2\.0; give a whole number"):
+        take_census(pair, 2.0)  # type: ignore[arg-type]
+
+
+def test_no_keys_are_no_patterns() -> None:
+    with pytest.raises(InputError, match="give at least one"):
+        PatternTable.from_keys([])
