@@ -9,6 +9,7 @@ namespace grade {
 namespace {
 
 constexpr uint64_t kMostPasses = 2'000;
+constexpr size_t kLeastLeaves = 2'000;    // to choose from, so that even a single draw is as good as uniform
 constexpr size_t kGraphCapacity = 4'096;  // the least for the walk through one graph
 
 // Enough leaves below the roots of one stratum (the whole set, or one graph) and a random choice among them.
@@ -17,21 +18,38 @@ class Stratum {
   Stratum(const Graph& graph, const TreeRequest& request, uint32_t first, uint32_t last, size_t capacity)
       : graph_(graph), request_(request), first_(first), last_(last), capacity_(capacity) {}
 
-  // Passes until `count` leaves are there; false when that would take for ever.
+  // Passes that reach `count` leaves; false when that would take for ever.
+  //
+  // Stopping at the pass that brings enough would favour large passes, and so bias every estimate upwards. Where one
+  // planned pass is not enough, a first series therefore only tells how many passes it takes, and is thrown away. The
+  // second series has that fixed number: each of its passes estimates without bias, and so does their mean.
   bool gather(size_t count, const Crew& crew) {
-    while (leaves_ < count) {
-      const uint64_t pass = passes_.size();
-      if (pass >= 64 && static_cast<double>(count) * static_cast<double>(pass) >
-                            static_cast<double>(kMostPasses) * static_cast<double>(std::max<uint64_t>(leaves_, 1))) {
+    const auto certain = [](double p) { return p == 1; };
+    const bool planned = std::all_of(request_.probabilities.begin(), request_.probabilities.end(), certain);
+    Leaves first = walk(0, crew);
+    // A pass that reached every leaf need not be walked again.
+    const bool complete = std::all_of(first.probabilities.begin(), first.probabilities.end(), certain);
+    if (complete && first.size()) copies_ = (count + first.size() - 1) / first.size();
+    if ((complete && first.size()) || (planned && first.size() >= count)) {
+      leaves_ = first.size() * copies_;
+      passes_.push_back(std::move(first));
+      return true;
+    }
+    uint64_t pass = 1, reached = first.size();
+    const size_t ample = std::max(2 * count, kLeastLeaves);
+    while (reached < ample && (pass < kMostPasses || reached < 2 * count)) {
+      if (pass >= 64 && hopeless(count, pass, reached)) {
+        passes_.push_back(std::move(first));
+        leaves_ = reached;
         return false;
       }
-      const std::array<uint64_t, 3> names{request_.seed, request_.stream, pass << 32 | first_};
-      passes_.push_back(walk_tree(graph_, first_, last_, request_.k, {request_.probabilities, capacity_}, names, crew));
-      // A pass that reached every leaf need not be walked again.
-      const auto& used = passes_.back().probabilities;
-      const bool complete = std::all_of(used.begin(), used.end(), [](double p) { return p == 1; });
-      if (complete && passes_.back().size()) copies_ = (count + passes_.back().size() - 1) / passes_.back().size();
-      leaves_ += passes_.back().size() * copies_;
+      reached += walk(pass++, crew).size();
+    }
+    const uint64_t series = pass;
+    for (uint64_t made = 0; made < series || leaves_ < count; ++made) {  // twice enough is all but never too few
+      if (made >= 64 && hopeless(count, made, leaves_)) return false;
+      passes_.push_back(walk(pass++, crew));
+      leaves_ += passes_.back().size();
     }
     return true;
   }
@@ -57,6 +75,16 @@ class Stratum {
   const std::vector<double>& probabilities() const { return passes_.front().probabilities; }
 
  private:
+  Leaves walk(uint64_t pass, const Crew& crew) const {
+    const std::array<uint64_t, 3> names{request_.seed, request_.stream, pass << 32 | first_};
+    return walk_tree(graph_, first_, last_, request_.k, {request_.probabilities, capacity_}, names, crew);
+  }
+
+  static bool hopeless(size_t count, uint64_t passes, uint64_t leaves) {
+    return static_cast<double>(count) * static_cast<double>(passes) >
+           static_cast<double>(kMostPasses) * static_cast<double>(std::max<uint64_t>(leaves, 1));
+  }
+
   const Graph& graph_;
   const TreeRequest& request_;
   const uint32_t first_, last_;

@@ -118,5 +118,5 @@ def counted(census: Census) -> dict[Any, int]:
         nauty_key(np.array(pattern.node_types), np.array(pattern.edges)): count
         for pattern, count in zip(census.patterns, census.counts.tolist(), strict=True)
     }
-    assert len(counts) == census.types, "two patterns of the census are isomorphic"
+    assert len(counts) == len(census.patterns), "two patterns of the census are isomorphic"
     return counts

@@ -78,8 +78,8 @@ def test_build_then_info_then_census(run: Any, tmp_path: Path) -> None:
 
     result = run("census", "mini", "-k", "4", "--threads", "1", "--top", "3", "--json").json
     expected = take_census(mini, 4)
-    assert sorted(result) == ["instances", "k", "seconds", "set", "threads", "top", "types"]
-    assert (result["instances"], result["types"]) == (expected.instances, expected.types)
+    assert sorted(result) == ["instances", "k", "patterns", "seconds", "set", "threads", "top"]
+    assert (result["instances"], result["patterns"]) == (expected.instances, len(expected.patterns))
     assert (result["set"], result["k"], result["threads"]) == ("mini", 4, 1)
     assert len(result["top"]) == 3
     for entry, (pattern, count) in zip(result["top"], expected.top(3), strict=True):
@@ -97,7 +97,7 @@ def test_the_table_shows_count_share_and_pattern(run: Any) -> None:
     assert result.code == 0
     assert result.err == ""
     first, header, *rows = result.out.splitlines()
-    assert f"zoo-mini: {census.instances:,} instances of {census.types:,} types, k = 3" in first
+    assert f"zoo-mini: {census.instances:,} instances of {len(census.patterns):,} patterns, k = 3" in first
     assert header.split() == ["rank", "count", "share", "pattern"]
     assert len(rows) == 2
     for row, (pattern, count) in zip(rows, census.top(2), strict=True):
@@ -124,7 +124,7 @@ def test_info_is_readable(run: Any) -> None:
 def test_the_census_is_written(run: Any, tmp_path: Path, name: str) -> None:
     result = run("census", "zoo-mini", "-k", "3", "--out", name, "--json").json
     census = Census.load(tmp_path / name)
-    assert (census.instances, census.types) == (result["instances"], result["types"])
+    assert (census.instances, len(census.patterns)) == (result["instances"], result["patterns"])
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
@@ -221,7 +221,7 @@ def test_two_sets_are_compared(run: Any) -> None:
     assert told.code == 0
     assert "types: distance 0.000 (0: the same, 1: nothing in common)" in told.out
     census = take_census(load("zoo-mini"), 3)
-    assert f"{census.types:,} and {census.types:,}, {census.types:,} in common\n" in told.out
+    assert f"{len(census.patterns):,} and {len(census.patterns):,}, {len(census.patterns):,} in common\n" in told.out
 
 
 def test_a_damaged_set_gives_one_sentence(run: Any, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def read_inputs(cell: Cell, inputs: Path, settings: Settings) -> tuple[list[Cens
 def facts_of(cell: Cell, censuses: list[Census], samples: list[SubgraphSample]) -> Result:
     return {
         **asdict(cell),
-        "types": censuses[-1].types,
+        "types": len(censuses[-1].patterns),
         "instances": censuses[-1].instances,
         "occurrences": len(samples[-1]),
         "sampled_types": len(samples[-1].patterns),
@@ -170,7 +170,7 @@ def scored(
         own = estimator_changes(table, f"scoring {name}", cell.estimator)
     blocks = own["rounds"] if isinstance(own.get("rounds"), list) else None
     chosen = replace(trained, **own | ({"rounds": max(blocks)} if blocks else {}))
-    rows = types_to_score(census.types, chosen, cell, settings, table.get("types"))
+    rows = types_to_score(len(census.patterns), chosen, cell, settings, table.get("types"))
     patterns, counts = census.patterns.take(rows), census.counts[rows]
     begin = time.perf_counter()
     by_rounds: dict[int, Scores] = {}
@@ -293,7 +293,7 @@ def parts_alone(sample: SubgraphSample, census: Census, name: str) -> Result:
     begin = time.perf_counter()
     scores = sample.parts.evidence(census.patterns)[:, PARTS.index(name)].round(9)
     seconds = round(time.perf_counter() - begin, 3)
-    return {**compare(scores, census.counts), "scored": census.types, "score_seconds": seconds}
+    return {**compare(scores, census.counts), "scored": len(census.patterns), "score_seconds": seconds}
 
 
 def ceiling(counts: NDArray[np.uint64], occurrences: int, seed: int) -> Result:

@@ -62,7 +62,7 @@ def scores_of(cell: Cell, more: int, inputs: Path, settings: Settings, types: in
     from grade.estimators import fit
 
     (census,), (sample,) = read_inputs(cell, inputs, settings)
-    rows = np.sort(np.random.default_rng([cell.seed, 3]).permutation(census.types)[:types])
+    rows = np.sort(np.random.default_rng([cell.seed, 3]).permutation(len(census.patterns))[:types])
     chosen = training_settings(cell, settings, *size_of([sample], cell, settings), 1)
     model = fit(sample, replace(chosen, seed=chosen.seed + more))
     own = estimator_changes(changes(settings, "scorings", "default"), "scoring default", cell.estimator)

@@ -87,7 +87,7 @@ def tasks_of(plan: Plan, inputs: Path, settings: Settings, groups: list[str] | N
     tasks = []
     for cell, scorings in plan.items():
         sampled = size_of_samples(cell, inputs, settings)
-        types = read_census(census_path(inputs, cell, cell.k)).types
+        types = len(read_census(census_path(inputs, cell, cell.k)).patterns)
         seconds = expected_seconds(cell, scorings, sampled, types, settings)
         tasks.append(Task(cell, scorings, seconds, suits_cpu(cell, sampled[0], settings), ranks[cell]))
     return sorted(tasks, key=lambda task: (task.rank, -task.seconds))

@@ -162,7 +162,7 @@ def bias(settings: dict[str, Any]) -> list[Row]:
         ideal = generator.multinomial(count * seeds, exact, size=20) / (count * seeds)
         noise = np.abs(ideal - exact).sum(axis=1).mean() / 2
         for method in settings["methods"]:
-            shares, totals, hubs = np.zeros((seeds, census.types)), [], 0.0
+            shares, totals, hubs = np.zeros((seeds, len(census.patterns))), [], 0.0
             for seed in range(seeds):
                 try:
                     drawn = sample(

@@ -52,8 +52,8 @@ def test_fit_then_score_then_evaluate(run: Any, tmp_path: Path) -> None:
     code, out, _ = run("evaluate", "model", "census.npz", "--json")
     assert code == 0
     result = json.loads(out)
-    assert set(result) == {"spearman", "kendall", "types", "evaluations_per_pattern", "seconds"}
-    assert result["types"] == 2295
+    assert set(result) == {"spearman", "kendall", "patterns", "evaluations_per_pattern", "seconds"}
+    assert result["patterns"] == 2295
     assert result["spearman"] > 0.3
 
     assert run("score", "model", "census.npz", "--out", "scores.csv")[0] == 0

@@ -45,4 +45,4 @@ def test_the_sampling_baseline_scores_as_in_the_papers_table() -> None:
     result = evaluate(model, table, counts)
     assert result.spearman == pytest.approx(0.40, abs=0.03)
     assert result.kendall == pytest.approx(0.37, abs=0.03)
-    assert (result.types, result.evaluations_per_pattern) == (2295, 0)
+    assert (result.patterns, result.evaluations_per_pattern) == (2295, 0)

@@ -48,7 +48,7 @@ def zoo_patterns() -> list[Pattern]:
     """Patterns of all operators of zoo-mini: the most frequent ones of four nodes, and those of every type."""
     census = take_census(load("zoo-mini"), 4, threads=1)
     chosen, seen = [], set[str]()
-    for pattern, _ in census.top(census.types):
+    for pattern, _ in census.top(len(census.patterns)):
         if len(chosen) < 40 or set(pattern.type_names) - seen:
             chosen.append(pattern)
             seen |= set(pattern.type_names)

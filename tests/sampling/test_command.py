@@ -39,12 +39,12 @@ def test_by_count(run: Any) -> None:
     expected = sample(load("zoo-mini"), 7, "rand-esu", count=300, seed=5)
     np.testing.assert_array_equal(stored.occurrences, expected.occurrences)
     assert list(stored.patterns) == list(expected.patterns)
-    assert {name: report[name] for name in ("method", "seed", "k", "count", "types", "out")} == {
+    assert {name: report[name] for name in ("method", "seed", "k", "count", "patterns", "out")} == {
         "method": "rand-esu",
         "seed": 5,
         "k": 7,
         "count": 300,
-        "types": len(expected.patterns),
+        "patterns": len(expected.patterns),
         "out": "drawn",
     }
     assert report["seconds"] > 0
@@ -59,7 +59,7 @@ def test_by_density_with_a_census_file(run: Any) -> None:
     code, out, err = run("sample", "zoo-mini", "-k", "4", *arguments)
     assert (code, err) == (0, "")
     stored = load_sample("drawn")
-    assert out.startswith(f"drawn: {len(stored):,} samples of {len(stored.patterns):,} types, k = 4, by nrs")
+    assert out.startswith(f"drawn: {len(stored):,} samples of {len(stored.patterns):,} patterns, k = 4, by nrs")
     assert "density: 0.1" in out
 
 

@@ -19,12 +19,12 @@ def census() -> Census:
 @pytest.mark.parametrize("method", samplers)
 def test_the_sample_ends_with_the_type_that_reaches_the_density(method: str, census: Census) -> None:
     drawn = sample(random_set(), 5, method, density=0.3, census=census, seed=4)
-    wanted = np.ceil(0.3 * census.types)
+    wanted = np.ceil(0.3 * len(census.patterns))
     assert len(np.unique(drawn.pattern_ids)) == len(drawn.patterns) == wanted
     assert len(np.unique(drawn.pattern_ids[:-1])) == wanted - 1
-    assert drawn.drawn["density"] == wanted / census.types
+    assert drawn.drawn["density"] == wanted / len(census.patterns)
     assert drawn.drawn["count"] == len(drawn)
-    assert drawn.drawn["types"] == wanted
+    assert drawn.drawn["patterns"] == wanted
 
 
 def test_several_batches_make_one_sample(census: Census, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,7 +32,7 @@ def test_several_batches_make_one_sample(census: Census, monkeypatch: pytest.Mon
     monkeypatch.setattr(density, "FIRST_BATCH", 1)
     graphs = random_set()
     drawn = sample(graphs, 5, "rand-fase", density=1.0, census=census, seed=4)
-    assert len(drawn) > 2 * census.types, "one batch was enough"
+    assert len(drawn) > 2 * len(census.patterns), "one batch was enough"
     ids, types, _, _ = classify(graphs, drawn.occurrences)
     np.testing.assert_array_equal(ids, drawn.pattern_ids)
     np.testing.assert_array_equal(types, drawn.patterns.node_types)
@@ -57,7 +57,7 @@ def test_the_census_is_taken_or_read_when_it_is_not_given(census: Census, tmp_pa
 
 def test_a_count_with_a_census_reports_its_density(census: Census) -> None:
     drawn = sample(random_set(), 5, "nrs", count=100, census=census)
-    assert drawn.drawn["density"] == len(drawn.patterns) / census.types
+    assert drawn.drawn["density"] == len(drawn.patterns) / len(census.patterns)
     assert "density" not in sample(random_set(), 5, "nrs", count=100).drawn
 
 
@@ -75,7 +75,7 @@ def test_the_curve_is_that_of_one_sequence(census: Census) -> None:
     whole = sample(random_set(), 5, "nrs", density=0.6, census=census, seed=3)
     assert curve[2] == len(whole)
     for draws, share in zip(curve.tolist(), (0.1, 0.3, 0.6), strict=True):
-        wanted = np.ceil(share * census.types)
+        wanted = np.ceil(share * len(census.patterns))
         assert len(np.unique(whole.pattern_ids[:draws])) == wanted
         assert len(np.unique(whole.pattern_ids[: draws - 1])) == wanted - 1
 
@@ -104,5 +104,5 @@ def test_a_census_that_does_not_fit_is_refused(census: Census, tmp_path: Path) -
 
 def test_a_density_out_of_reach_is_refused(census: Census, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(density, "MOST_DRAWS", 3000)
-    with pytest.raises(InputError, match=r"samples show \d+ of the \d+ types .* give a lower density"):
+    with pytest.raises(InputError, match=r"samples show \d+ of the \d+ patterns .* give a lower density"):
         sample(random_set(), 5, "nrs", density=1.0, census=census)

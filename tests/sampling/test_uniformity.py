@@ -88,20 +88,32 @@ def test_ars_by_edges_chooses_graphs_by_edges() -> None:
 @pytest.mark.parametrize("options", [{"r": 0.7}, {"probabilities": (1.0, 0.5, 0.9, 0.4, 1.0)}])
 def test_given_probabilities_reach_every_leaf_with_their_product(options: dict[str, Any]) -> None:
     """A pass reaches each occurrence with probability p_1 ... p_k, so 1 / that is its unbiased weight."""
-    graphs, seeds = random_set(), 400
+    graphs, seeds, count = random_set(), 200, 500
     known = every_occurrence(graphs, 5)
     values = np.zeros((seeds, len(known)))
     for seed in range(seeds):
-        drawn = sample(graphs, 5, "rand-fase", count=1, seed=seed, threads=1, **options)
-        assert drawn.drawn["passes"] == 1
-        everything = sample(
-            graphs, 5, "rand-fase", count=drawn.drawn["leaves"], seed=seed, threads=1, **options
-        )
-        product = np.prod(everything.drawn["probabilities"])
-        np.testing.assert_allclose(everything.weights, 1 / product)
-        values[seed] = tally(everything.occurrences, known) / product
-    assert values.max() > 1, "nothing was left out"
+        drawn = sample(graphs, 5, "rand-fase", count=count, seed=seed, threads=1, **options)
+        per_pass = drawn.drawn["leaves"] / drawn.drawn["passes"]
+        product = np.prod(drawn.drawn["probabilities"])
+        np.testing.assert_allclose(drawn.weights, per_pass / product / count)
+        values[seed] = tally(drawn.occurrences, known) * drawn.weights[0]
     assert_mean(values, 1.0)
+
+
+@pytest.mark.parametrize("count", [1, 40])
+@pytest.mark.parametrize("method", ["rand-esu", "rand-fase"])
+def test_given_probabilities_estimate_without_bias_however_few_are_drawn(method: str, count: int) -> None:
+    """Stopping at the pass that brings enough favours large passes: it made the mean a fifth too high."""
+    graphs, seeds = mixed_set(), 400
+    known = every_occurrence(graphs, 4)
+    totals, values = np.zeros((seeds, 1)), np.zeros((seeds, len(known)))
+    for seed in range(seeds):
+        drawn = sample(graphs, 4, method, count=count, seed=seed, threads=1, r=1.0)
+        assert drawn.drawn["passes"] > 1
+        totals[seed] = drawn.drawn["estimated_instances"]
+        values[seed] = tally(drawn.occurrences, known)
+    assert_mean(totals, float(len(known)))
+    assert stats.chisquare(values.sum(axis=0)).pvalue > SIGNIFICANCE
 
 
 def test_planned_probabilities_leave_the_weights_unbiased(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ def fit(settings: FitSettings, output: OutputSettings) -> None:
         "estimator": settings.estimator,
         "k": sorted(sample.size for sample in samples),
         "occurrences": sum(map(len, samples)),
-        "types": sum(len(sample.patterns) for sample in samples),
+        "patterns": sum(len(sample.patterns) for sample in samples),
         **{name: value for name, value in model.fitted.items() if name != "held_out"},
     }
 
@@ -40,7 +40,7 @@ def fit(settings: FitSettings, output: OutputSettings) -> None:
         sizes = " and ".join(map(str, data["k"]))
         yield (
             f"{settings.out}: {settings.estimator}, k = {sizes}, {data['occurrences']:,} occurrences of"
-            f" {data['types']:,} types, {data['seconds']:.1f} s"
+            f" {data['patterns']:,} patterns, {data['seconds']:.1f} s"
         )
         if "steps" in data:
             yield f"steps: {data['steps']:,} of a network with {data['parameters']:,} parameters"
@@ -82,7 +82,7 @@ def score(settings: ScoreSettings, output: OutputSettings) -> None:
     values = scores.score(model, patterns, settings.out)
     data = {
         "out": str(settings.out),
-        "types": len(values),
+        "patterns": len(values),
         "evaluations": model.evaluations,
         "seconds": time.perf_counter() - begin,
     }

@@ -30,7 +30,7 @@ def census(settings: CensusSettings, output: OutputSettings) -> None:
         "set": settings.graphs,
         "k": result.k,
         "instances": result.instances,
-        "types": result.types,
+        "patterns": len(result.patterns),
         "seconds": result.seconds,
         "threads": result.threads,
         "top": [pattern_data(pattern, count) for pattern, count in top],
@@ -39,7 +39,7 @@ def census(settings: CensusSettings, output: OutputSettings) -> None:
     def lines() -> Iterator[str]:
         threads = f"{result.threads} thread{'s' if result.threads > 1 else ''}"
         yield (
-            f"{settings.graphs}: {result.instances:,} instances of {result.types:,} types, k = {result.k},"
+            f"{settings.graphs}: {result.instances:,} instances of {len(result.patterns):,} patterns, k = {result.k},"
             f" {result.seconds:.2f} s on {threads}"
         )
         yield from pattern_lines(top, result.instances)
@@ -79,7 +79,7 @@ def sample(settings: SampleSettings, output: OutputSettings) -> None:
 
     def lines() -> Iterator[str]:
         yield (
-            f"{settings.out}: {len(result):,} samples of {len(result.patterns):,} types, k = {settings.k},"
+            f"{settings.out}: {len(result):,} samples of {len(result.patterns):,} patterns, k = {settings.k},"
             f" by {settings.method}, {data['seconds']:.2f} s"
         )
         if "density" in data:

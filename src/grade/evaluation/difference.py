@@ -85,7 +85,7 @@ def compare(
         type_distance=distance(type_counts),
         pattern_distance=distance(counts),
         types_in_common=common(type_counts),
-        patterns=(censuses[0].types, censuses[1].types),
+        patterns=(len(censuses[0].patterns), len(censuses[1].patterns)),
         patterns_in_common=common(counts),
         type_shifts=shifts(type_counts, lambda place: (names[place], "")),
         pattern_shifts=shifts(counts, describe),

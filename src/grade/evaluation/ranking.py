@@ -18,7 +18,7 @@ class Evaluation:
 
     spearman: float
     kendall: float  # tau-b
-    types: int
+    patterns: int
     evaluations_per_pattern: float  # network evaluations
     seconds: float  # for scoring
 

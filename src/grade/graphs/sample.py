@@ -111,7 +111,7 @@ def load_sample(folder: str | os.PathLike[str]) -> SubgraphSample:
     place = Path(folder)
     description = read_description(place)
     try:
-        k, rows, types = (int(description[name]) for name in ("k", "occurrences", "patterns"))
+        k, rows, distinct = (int(description[name]) for name in ("k", "occurrences", "patterns"))
         vocabularies = [tuple(map(str, description[f"{kind}_vocabulary"])) for kind in ("node", "edge")]
         drawn = dict(description["drawn"])
     except (KeyError, TypeError, ValueError):
@@ -120,8 +120,8 @@ def load_sample(folder: str | os.PathLike[str]) -> SubgraphSample:
         "occurrences": (rows, k),
         "weights": (rows,),
         "pattern_ids": (rows,),
-        "node_types": (types, k),
-        "edges": (types, k, k),
+        "node_types": (distinct, k),
+        "edges": (distinct, k, k),
     }
     arrays = {name: read_array(place, name, shape) for name, shape in shapes.items()}
     try:
@@ -131,12 +131,12 @@ def load_sample(folder: str | os.PathLike[str]) -> SubgraphSample:
     whole = (
         np.array_equal(table.node_types, arrays["node_types"])
         and np.array_equal(table.edges, arrays["edges"])
-        and len(np.unique(table.keys)) == types
+        and len(np.unique(table.keys)) == distinct
     )
     if not whole:
         raise damaged(place, "its patterns are not distinct canonical forms")
     ids, weights = arrays["pattern_ids"], arrays["weights"]
-    if rows and not (ids.min() >= 0 and ids.max() < types):
+    if rows and not (ids.min() >= 0 and ids.max() < distinct):
         raise damaged(place, "an occurrence is of no pattern")
     if not (np.isfinite(weights).all() and (weights > 0).all()):
         raise damaged(place, "a weight is not a positive number")

@@ -37,8 +37,8 @@ class Census:
 
     set: str  # origin of the graph set
     k: int
-    patterns: PatternTable  # [types], in the order of the native core: by node types, then edges
-    counts: NDArray[np.uint64]  # [types]
+    patterns: PatternTable  # [patterns], in the order of the native core: by node types, then edges
+    counts: NDArray[np.uint64]  # [patterns]
     seconds: float
     threads: int
 
@@ -46,11 +46,6 @@ class Census:
     def instances(self) -> int:
         """Number of connected induced k-subgraphs."""
         return sum(self.counts.tolist())  # in Python's integers: the sum may pass what one count may not
-
-    @property
-    def types(self) -> int:
-        """Number of patterns that occur."""
-        return len(self.patterns)
 
     def top(self, n: int) -> list[tuple[Pattern, int]]:
         """The n most frequent patterns with their counts; ties in the order of the patterns."""
@@ -98,7 +93,7 @@ def take_census(
     >>> graphs = GraphSet.from_edges(node_counts=[3], node_types=[0, 1, 1], edge_counts=[2],
     ...                              edges=[[0, 1], [0, 2]], node_vocabulary=["input", "conv"])
     >>> census = take_census(graphs, k=2)
-    >>> census.instances, census.types, str(census.top(1)[0][0])
+    >>> census.instances, len(census.patterns), str(census.top(1)[0][0])
     (2, 1, 'input -> conv')
     """
     check_size(graphs, k)

@@ -1,6 +1,6 @@
-"""Sampling density: the share of the types of the full census that a sample has seen.
+"""Sampling density: the share of the patterns of the full census that a sample has seen.
 
-To draw to a density, draw in growing batches until enough types have been seen, and cut right after the
+To draw to a density, draw in growing batches until enough patterns have been seen, and cut right after the
 occurrence that brought the last of them. The curve of the number of samples against density is the paper's
 figure in "Impact of Sampling Density on Sampling Cost".
 """
@@ -29,7 +29,7 @@ class Recorder:
     def __init__(self, census: Census) -> None:
         self.census = census
         self.size = 0
-        self.first = np.full(census.types, -1, np.int64)  # [types] place of the first occurrence
+        self.first = np.full(len(census.patterns), -1, np.int64)  # [patterns] place of the first occurrence
 
     def add(self, sample: SubgraphSample) -> None:
         ids, places = np.unique(sample.pattern_ids, return_index=True)
@@ -42,15 +42,15 @@ class Recorder:
     def seen(self) -> int:
         return int((self.first >= 0).sum())
 
-    def draws_to_see(self, types: int) -> int:
-        """How many draws it took until so many types had been seen."""
-        return int(np.sort(self.first[self.first >= 0])[types - 1]) + 1
+    def draws_to_see(self, patterns: int) -> int:
+        """How many draws it took until so many patterns had been seen."""
+        return int(np.sort(self.first[self.first >= 0])[patterns - 1]) + 1
 
 
 def draw_to_density(sampler: Sampler, request: Request, density: float, census: Census) -> SubgraphSample:
     """The shortest beginning of a sampler's sequence that reaches the density."""
     recorder = Recorder(census)
-    wanted = types_at(density, census)
+    wanted = patterns_at(density, census)
     batches = list(grow(sampler, request, recorder, wanted))
     return first_rows(batches, recorder.draws_to_see(wanted))
 
@@ -62,13 +62,13 @@ def density_curve(
     for density in densities:
         check_density(density)
     recorder = Recorder(census)
-    for _ in grow(sampler, request, recorder, types_at(max(densities), census)):
+    for _ in grow(sampler, request, recorder, patterns_at(max(densities), census)):
         pass
-    return np.array([recorder.draws_to_see(types_at(d, census)) for d in densities])
+    return np.array([recorder.draws_to_see(patterns_at(d, census)) for d in densities])
 
 
 def grow(sampler: Sampler, request: Request, recorder: Recorder, wanted: int) -> Iterator[SubgraphSample]:
-    """Batches of one sequence, recorded, until so many types have been seen."""
+    """Batches of one sequence, recorded, until so many patterns have been seen."""
 
     def progress(_: float) -> bool:
         return request.progress is None or request.progress(min(recorder.seen / wanted, 1.0))
@@ -78,7 +78,7 @@ def grow(sampler: Sampler, request: Request, recorder: Recorder, wanted: int) ->
         count = max(FIRST_BATCH, 2 * wanted, recorder.size)
         if recorder.size + count > MOST_DRAWS or count * (4 * request.k + 16) * 8 > available_memory():
             raise InputError(
-                f"{recorder.size:,} samples show {recorder.seen:,} of the {wanted:,} types that the density"
+                f"{recorder.size:,} samples show {recorder.seen:,} of the {wanted:,} patterns that the density"
                 " asks for, and more are too many to hold; give a lower density."
             )
         batch = sampler(replace(request, count=count, stream=stream, progress=progress))
@@ -112,25 +112,25 @@ def first_rows(batches: Sequence[SubgraphSample], count: int) -> SubgraphSample:
 
 def check_density(density: float) -> None:
     if not 0 < density <= 1:
-        raise InputError(f"The density is {density}; give a share of the types above 0 and at most 1.")
+        raise InputError(f"The density is {density}; give a share of the patterns above 0 and at most 1.")
 
 
-def types_at(density: float, census: Census) -> int:
-    """The number of types that make up this density, rounded up."""
-    return max(1, math.ceil(density * census.types - 1e-9))
+def patterns_at(density: float, census: Census) -> int:
+    """The number of patterns that make up this density, rounded up."""
+    return max(1, math.ceil(density * len(census.patterns) - 1e-9))
 
 
 def reached_density(patterns: PatternTable, census: Census) -> float:
-    """The share of the census's types among these patterns."""
+    """The share of the census's patterns among these patterns."""
     rows_of(patterns, census)  # refuses a census of another set
-    return len(patterns) / census.types
+    return len(patterns) / len(census.patterns)
 
 
 def rows_of(patterns: PatternTable, census: Census) -> NDArray[np.int64]:
     """[patterns] the row of each in the census."""
     order = np.argsort(census.patterns.keys)
     places = np.searchsorted(census.patterns.keys, patterns.keys, sorter=order)
-    rows = order[np.minimum(places, census.types - 1)]
+    rows = order[np.minimum(places, len(census.patterns) - 1)]
     if not np.array_equal(census.patterns.keys[rows], patterns.keys):
         raise InputError(
             f"The census of {census.set} lacks patterns that were drawn, so it is of another graph set; give the"

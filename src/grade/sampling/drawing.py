@@ -40,7 +40,7 @@ def sample(
     ----------
     method : ``ars``, ``nrs``, ``rand-esu`` or ``rand-fase``; see the file of that name
     count : draw so many
-    density : draw until this share of the types of the full census has been seen, in place of ``count``
+    density : draw until this share of the patterns of the full census has been seen, in place of ``count``
     weighting : ``occurrences``: every occurrence counts the same; ``graphs``: every graph does; ``edges``: graphs
         are chosen in proportion to their edges, as in the paper's ARS and NRS
     r, probabilities : of the enumeration tree, for Rand-ESU and Rand-FaSE only; planned when left out
@@ -108,7 +108,7 @@ def sample(
         )
         result = replace(result, parts=counted)
     result.drawn.update(method=method, seed=seed, k=k, count=len(result), weighting=weighting)
-    result.drawn.update(types=len(result.patterns), set=graphs.origin, seconds=time.perf_counter() - begin)
+    result.drawn.update(patterns=len(result.patterns), set=graphs.origin, seconds=time.perf_counter() - begin)
     if known is not None:
         result.drawn["density"] = reached_density(result.patterns, known)
     return result

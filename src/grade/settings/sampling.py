@@ -37,7 +37,7 @@ class SampleSettings:
     )
     count: int | None = option("Draw so many.", "--count", default=None, metavar="N")
     density: float | None = option(
-        "Draw until this share of the types of the full census has been seen.",
+        "Draw until this share of the patterns of the full census has been seen.",
         "--density",
         default=None,
         metavar="D",

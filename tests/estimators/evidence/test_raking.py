@@ -67,7 +67,7 @@ def test_any_shares_add_up_to_the_neighbours(census: Census) -> None:
     counts = count_parts(load("zoo-mini"), 3).counts
     possible = possible_patterns(counts, 4)
     assert possible is not None
-    assert len(possible) > census.types
+    assert len(possible) > len(census.patterns)
     shares = np.random.default_rng(1).normal(0, 1, len(possible))
     shares -= np.logaddexp.reduce(shares)
     found = agree(shares, possible, parts, neighbours, parts_each(census, parts), SIZE)
@@ -79,7 +79,7 @@ def test_any_shares_add_up_to_the_neighbours(census: Census) -> None:
 
 def test_relabelling_changes_nothing(census: Census) -> None:
     parts, neighbours = known_parts()
-    shares = np.log(np.full(census.types, 1 / census.types))
+    shares = np.log(np.full(len(census.patterns), 1 / len(census.patterns)))
     found = agree(shares, census.patterns, parts, neighbours, parts_each(census, parts), SIZE)
     order = [2, 0, 3, 1]
     shuffled = PatternTable(
@@ -127,7 +127,7 @@ def test_scores_of_a_model_agree(model: NetworkEstimator, drawn: SubgraphSample,
     agreement = weighing.agreements[4, True]
     assert possible is not None
     assert agreement is not None
-    assert census.types > len(possible) > len(weighing.interchange.distinct(census.patterns)[0])
+    assert len(census.patterns) > len(possible) > len(weighing.interchange.distinct(census.patterns)[0])
     before = weighing.weighed(possible, partial(again.probabilities, again.networks), again.settings)
     for log_shares, agrees in ((before, False), (before + agreement.shift(possible), True)):
         rows = connected_parts(possible, table)
