@@ -221,7 +221,10 @@ def test_two_sets_are_compared(run: Any) -> None:
     assert told.code == 0
     assert "types: distance 0.000 (0: the same, 1: nothing in common)" in told.out
     census = take_census(load("zoo-mini"), 3)
-    assert f"{len(census.patterns):,} and {len(census.patterns):,}, {len(census.patterns):,} in common\n" in told.out
+    assert (
+        f"{len(census.patterns):,} and {len(census.patterns):,}, {len(census.patterns):,} in common\n"
+        in told.out
+    )
 
 
 def test_a_damaged_set_gives_one_sentence(run: Any, tmp_path: Path) -> None:

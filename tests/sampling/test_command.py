@@ -59,7 +59,9 @@ def test_by_density_with_a_census_file(run: Any) -> None:
     code, out, err = run("sample", "zoo-mini", "-k", "4", *arguments)
     assert (code, err) == (0, "")
     stored = load_sample("drawn")
-    assert out.startswith(f"drawn: {len(stored):,} samples of {len(stored.patterns):,} patterns, k = 4, by nrs")
+    assert out.startswith(
+        f"drawn: {len(stored):,} samples of {len(stored.patterns):,} patterns, k = 4, by nrs"
+    )
     assert "density: 0.1" in out
 
 

@@ -18,7 +18,9 @@ def census_html(census: Census) -> str:
         (pattern, [f"{count:,}", f"{100 * count / census.instances:.2f} %"])
         for pattern, count in census.top(SHOWN)
     ]
-    title = f"{census.set}: {census.instances:,} instances of {len(census.patterns):,} patterns, k = {census.k}"
+    title = (
+        f"{census.set}: {census.instances:,} instances of {len(census.patterns):,} patterns, k = {census.k}"
+    )
     return table(title, ["count", "share"], rows)
 
 
