@@ -2,10 +2,10 @@
 Rand-ESU).
 
 Every connected induced k-subgraph is one leaf of the ESU tree. A node of depth d is entered with probability
-p_d, so every leaf is reached with the same probability p_1 ... p_k; passes over the set reach enough leaves, and a
-random choice of them is returned. A first series of passes decides how many are needed and is thrown away: stopping at
-the pass that brings enough would favour large passes and bias the estimates upwards. The paper sets p_d = (1 - d / (k + 1))^r; any list of
-probabilities can be given as well.
+p_d, so every leaf is reached with the same probability p_1 ... p_k; passes over the set reach enough leaves, and
+a random choice of them is returned. A first series of passes decides how many are needed and is thrown away:
+stopping at the pass that brings enough would favour large passes and bias the estimates upwards. The paper sets
+p_d = (1 - d / (k + 1))^r; any list of probabilities can be given as well.
 
 Left alone, the sampler plans for itself, and a request for N samples never costs the whole tree: the tree is
 walked level by level with at most ``capacity`` partial subgraphs at a time, a small multiple of N. At each
