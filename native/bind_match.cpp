@@ -47,23 +47,86 @@ nb::tuple count(const Matcher& matcher, Vector<uint16_t> types, Matrix<uint8_t> 
   return nb::make_tuple(array_of(result.graphs), array_of(result.counts), covered, result.complete);
 }
 
-nb::tuple count_all(const Matcher& matcher, Matrix<uint16_t> types, Cube<uint8_t> edges, int threads, double seconds,
-                    std::optional<nb::callable> progress) {
+// Patterns of one size as the kernels want them.
+std::vector<SmallGraph> checked_patterns(const Matrix<uint16_t>& types, const Cube<uint8_t>& edges) {
   const size_t n = types.shape(0);
   const int k = checked_size(types.shape(1));
   if (edges.shape(0) != n || edges.shape(1) != size_t(k) || edges.shape(2) != size_t(k)) {
     throw BadInput("edges must be [n, k, k] for node types [n, k]");
   }
+  std::vector<SmallGraph> patterns(n);
+  for (size_t i = 0; i < n; ++i) patterns[i] = pattern_of(types.data() + i * k, edges.data() + i * k * k, k);
+  return patterns;
+}
+
+nb::tuple count_all(const Matcher& matcher, Matrix<uint16_t> types, Cube<uint8_t> edges, int threads, double seconds,
+                    std::optional<nb::callable> progress) {
+  const std::vector<SmallGraph> patterns = checked_patterns(types, edges);
+  const size_t n = patterns.size();
   const KeepGoing keep_going = watch(std::move(progress));
   auto [counts_out, counts] = make_array<uint64_t>({n});
   auto [complete_out, complete] = make_array<bool>({n});
   {
     nb::gil_scoped_release release;
-    std::vector<SmallGraph> patterns(n);
-    for (size_t i = 0; i < n; ++i) patterns[i] = pattern_of(types.data() + i * k, edges.data() + i * k * k, k);
     matcher.count_all(patterns, checked_threads(threads), seconds, keep_going, {counts, n}, {complete, n});
   }
   return nb::make_tuple(counts_out, complete_out);
+}
+
+// (offsets [n + 1], graphs of all patterns, complete [n])
+nb::tuple find_graphs(const Matcher& matcher, Matrix<uint16_t> types, Cube<uint8_t> edges, Vector<int64_t> offsets,
+                      Vector<uint32_t> graphs, int64_t least, int64_t enough, int threads, uint64_t steps,
+                      std::optional<nb::callable> progress) {
+  const std::vector<SmallGraph> patterns = checked_patterns(types, edges);
+  const KeepGoing keep_going = watch(std::move(progress));
+  GraphsOfPatterns result;
+  {
+    nb::gil_scoped_release release;
+    result = matcher.find_graphs(patterns, {span_of(offsets), span_of(graphs), least, enough},
+                                 checked_threads(threads), steps, keep_going);
+  }
+  auto [offsets_out, ends] = make_array<int64_t>({patterns.size() + 1});
+  ends[0] = 0;
+  for (size_t i = 0; i < patterns.size(); ++i) ends[i + 1] = ends[i] + static_cast<int64_t>(result.graphs[i].size());
+  auto [graphs_out, found] = make_array<uint32_t>({static_cast<size_t>(ends[patterns.size()])});
+  auto [complete_out, complete] = make_array<bool>({patterns.size()});
+  for (size_t i = 0; i < patterns.size(); ++i) {
+    std::copy(result.graphs[i].begin(), result.graphs[i].end(), found + ends[i]);
+    complete[i] = result.complete[i];
+  }
+  return nb::make_tuple(offsets_out, graphs_out, complete_out);
+}
+
+// (disjoint occurrences [n], complete [n])
+nb::tuple pack_all(const Matcher& matcher, Matrix<uint16_t> types, Cube<uint8_t> edges, int threads, uint64_t steps,
+                   std::optional<nb::callable> progress) {
+  const std::vector<SmallGraph> patterns = checked_patterns(types, edges);
+  const size_t n = patterns.size();
+  const KeepGoing keep_going = watch(std::move(progress));
+  auto [disjoint_out, disjoint] = make_array<int64_t>({n});
+  auto [complete_out, complete] = make_array<bool>({n});
+  {
+    nb::gil_scoped_release release;
+    matcher.pack_all(patterns, checked_threads(threads), steps, keep_going, {disjoint, n}, {complete, n});
+  }
+  return nb::make_tuple(disjoint_out, complete_out);
+}
+
+// (minimum image-based support [n], covered nodes [n], complete [n])
+nb::tuple find_images(const Matcher& matcher, Matrix<uint16_t> types, Cube<uint8_t> edges, int64_t least, int threads,
+                      uint64_t steps, std::optional<nb::callable> progress) {
+  const std::vector<SmallGraph> patterns = checked_patterns(types, edges);
+  const size_t n = patterns.size();
+  const KeepGoing keep_going = watch(std::move(progress));
+  auto [fewest_out, fewest] = make_array<int64_t>({n});
+  auto [covered_out, covered] = make_array<int64_t>({n});
+  auto [complete_out, complete] = make_array<bool>({n});
+  {
+    nb::gil_scoped_release release;
+    matcher.find_images(patterns, least, checked_threads(threads), steps, keep_going, {fewest, n}, {covered, n},
+                        {complete, n});
+  }
+  return nb::make_tuple(fewest_out, covered_out, complete_out);
 }
 
 nb::tuple pack(const Matcher& matcher, Vector<uint16_t> types, Matrix<uint8_t> edges, int threads, double seconds,
@@ -101,13 +164,18 @@ void bind_match(nanobind::module_& m) {
   nb::class_<Matcher>(m, "Matcher")
       .def(
           "__init__",
-          [](Matcher* self, const Graph& graph, bool fusible) {
+          [](Matcher* self, const Graph& graph, const FusibleIndex* fusible) {
             nb::gil_scoped_release release;
             new (self) Matcher(graph, fusible);
           },
-          "graph"_a, "fusible"_a, nb::keep_alive<1, 2>())
+          "graph"_a, "fusible"_a.none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
       .def("count", &count, "node_types"_a, "edges"_a, "coverage"_a, "threads"_a, "seconds"_a, "progress"_a.none())
       .def("count_all", &count_all, "node_types"_a, "edges"_a, "threads"_a, "seconds"_a, "progress"_a.none())
+      .def("find_graphs", &find_graphs, "node_types"_a, "edges"_a, "offsets"_a, "graphs"_a, "least"_a, "enough"_a,
+           "threads"_a, "steps"_a, "progress"_a.none())
+      .def("pack_all", &pack_all, "node_types"_a, "edges"_a, "threads"_a, "steps"_a, "progress"_a.none())
+      .def("find_images", &find_images, "node_types"_a, "edges"_a, "least"_a, "threads"_a, "steps"_a,
+           "progress"_a.none())
       .def("pack", &pack, "node_types"_a, "edges"_a, "threads"_a, "seconds"_a, "progress"_a.none())
       .def("list", &list, "node_types"_a, "edges"_a, "limit"_a, "seconds"_a, "progress"_a.none());
 }

@@ -1,6 +1,7 @@
 // The search's kernels at the border to Python.
 #include "arrays.hpp"
 #include "expand.hpp"
+#include "fusible_sets.hpp"
 #include "list_supports.hpp"
 
 namespace grade {
@@ -9,8 +10,8 @@ namespace {
 using namespace nb::literals;
 
 GrowthLimits limits_of(const Vector<uint8_t>& allowed, const Vector<uint8_t>& distance, int steps_left, int most_in,
-                       int most_out, int most_edges) {
-  return {span_of(allowed), span_of(distance), steps_left, most_in, most_out, most_edges};
+                       int most_out, int most_edges, const FusibleIndex* fusible) {
+  return {span_of(allowed), span_of(distance), steps_left, most_in, most_out, most_edges, fusible};
 }
 
 std::span<const uint32_t> rows_of_matrix(const Matrix<uint32_t>& matrix) {
@@ -19,13 +20,13 @@ std::span<const uint32_t> rows_of_matrix(const Matrix<uint32_t>& matrix) {
 
 Result<uint32_t> growth_counts(const Graph& graph, Matrix<uint32_t> occurrences, Vector<uint8_t> allowed,
                                Vector<uint8_t> distance, int steps_left, int most_in, int most_out, int most_edges,
-                               int threads, std::optional<nb::callable> progress) {
+                               const FusibleIndex* fusible, int threads, std::optional<nb::callable> progress) {
   const KeepGoing keep_going = watch(std::move(progress));
   auto [result, data] = make_array<uint32_t>({occurrences.shape(0)});
   {
     nb::gil_scoped_release release;
     const auto counts = count_growth(graph, checked_size(occurrences.shape(1)), rows_of_matrix(occurrences),
-                                     limits_of(allowed, distance, steps_left, most_in, most_out, most_edges),
+                                     limits_of(allowed, distance, steps_left, most_in, most_out, most_edges, fusible),
                                      checked_threads(threads), keep_going);
     std::copy(counts.begin(), counts.end(), data);
   }
@@ -34,7 +35,7 @@ Result<uint32_t> growth_counts(const Graph& graph, Matrix<uint32_t> occurrences,
 
 nb::tuple expand_occurrences(const Graph& graph, Matrix<uint32_t> occurrences, Vector<double> weights,
                              Vector<double> rates, Vector<uint8_t> allowed, Vector<uint8_t> distance, int steps_left,
-                             int most_in, int most_out, int most_edges, uint64_t seed, int threads,
+                             int most_in, int most_out, int most_edges, const FusibleIndex* fusible, uint64_t seed, int threads,
                              std::optional<nb::callable> progress) {
   const KeepGoing keep_going = watch(std::move(progress));
   const int k = checked_size(occurrences.shape(1));
@@ -42,7 +43,7 @@ nb::tuple expand_occurrences(const Graph& graph, Matrix<uint32_t> occurrences, V
   {
     nb::gil_scoped_release release;
     grown = expand(graph, k, rows_of_matrix(occurrences), span_of(weights), span_of(rates),
-                   limits_of(allowed, distance, steps_left, most_in, most_out, most_edges), seed,
+                   limits_of(allowed, distance, steps_left, most_in, most_out, most_edges, fusible), seed,
                    checked_threads(threads), keep_going);
   }
   const size_t n = grown->weights.size();
@@ -55,6 +56,26 @@ nb::tuple expand_occurrences(const Graph& graph, Matrix<uint32_t> occurrences, V
   auto [types, edges, automorphisms] =
       pattern_arrays(grown->patterns, grown->automorphisms, grown->patterns.sorted(), k + 1);
   return nb::make_tuple(rows_out, weights_out, ids_out, types, edges, automorphisms);
+}
+
+// Occurrences [n, k], or None where there are more than `most`.
+std::optional<Result<uint32_t>> fusible_sets(const FusibleIndex& index, int k, size_t most, Vector<uint8_t> allowed,
+                                             int most_in, int most_out, int most_edges, int threads,
+                                             std::optional<nb::callable> progress) {
+  const KeepGoing keep_going = watch(std::move(progress));
+  FusibleSets sets;
+  {
+    nb::gil_scoped_release release;
+    if (allowed.size() && allowed.size() != index.graph().nodes()) {
+      throw BadInput("a limit must have one entry for each node");
+    }
+    sets = list_fusible(index, k, most, {span_of(allowed), {}, 0, most_in, most_out, most_edges},
+                        checked_threads(threads), keep_going);
+  }
+  if (!sets.complete) return std::nullopt;
+  auto [rows_out, rows] = make_array<uint32_t>({sets.occurrences.size() / k, size_t(k)});
+  std::copy(sets.occurrences.begin(), sets.occurrences.end(), rows);
+  return rows_out;
 }
 
 Result<double> hashes(Matrix<uint32_t> occurrences, uint64_t seed) {
@@ -83,10 +104,20 @@ nb::tuple supports_of_lists(const Graph& graph, Vector<int64_t> offsets, Matrix<
 
 void bind_search(nanobind::module_& m) {
   using namespace grade;
+  nb::class_<FusibleIndex>(m, "FusibleIndex")
+      .def(
+          "__init__",
+          [](FusibleIndex* self, const Graph& graph, Vector<uint8_t> outputs) {
+            nb::gil_scoped_release release;
+            new (self) FusibleIndex(graph, span_of(outputs));
+          },
+          "graph"_a, "outputs"_a, nb::keep_alive<1, 2>());
+  m.def("fusible_sets", &fusible_sets, "index"_a, "k"_a, "most"_a, "allowed"_a, "most_in"_a, "most_out"_a,
+        "most_edges"_a, "threads"_a, "progress"_a.none());
   m.def("growth_counts", &growth_counts, "graph"_a, "occurrences"_a, "allowed"_a, "distance"_a, "steps_left"_a,
-        "most_in"_a, "most_out"_a, "most_edges"_a, "threads"_a, "progress"_a.none());
+        "most_in"_a, "most_out"_a, "most_edges"_a, "fusible"_a.none(), "threads"_a, "progress"_a.none());
   m.def("expand", &expand_occurrences, "graph"_a, "occurrences"_a, "weights"_a, "rates"_a, "allowed"_a, "distance"_a,
-        "steps_left"_a, "most_in"_a, "most_out"_a, "most_edges"_a, "seed"_a, "threads"_a, "progress"_a.none());
+        "steps_left"_a, "most_in"_a, "most_out"_a, "most_edges"_a, "fusible"_a.none(), "seed"_a, "threads"_a, "progress"_a.none());
   m.def("list_supports", &supports_of_lists, "graph"_a, "offsets"_a, "occurrences"_a);
   m.def("hash_node_sets", &hashes, "occurrences"_a, "seed"_a);
 }

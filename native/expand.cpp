@@ -62,6 +62,7 @@ class Growth {
     }
     for (const Candidate& c : nodes_) {
       slot_[c.node - first] = 0;
+      if (limits_.fusible && !is_used_up(c.node, c.out)) continue;
       if (c.legal && c.in <= limits_.most_in && c.out <= limits_.most_out && c.edges <= limits_.most_edges) {
         candidates_.push_back(c.node);
       }
@@ -77,6 +78,11 @@ class Growth {
     int in, out, edges;
     bool legal;
   };
+
+  bool is_used_up(uint32_t node, int to_members) const {
+    const FusibleIndex& index = *limits_.fusible;
+    return !index.drains(node) && index.alone(node) && index.out_degree(node) == static_cast<uint32_t>(to_members);
+  }
 
   const Graph& graph_;
   const int k_;

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "fusible.hpp"
 #include "graph.hpp"
 #include "parallel.hpp"
 #include "pattern_map.hpp"
@@ -18,6 +19,9 @@ struct GrowthLimits {
   std::span<const uint8_t> distance;  // [nodes of the set] steps to the nearest wanted node; empty: no wish
   int steps_left;                     // after this one: some member must lie so near to a wanted node
   int most_in, most_out, most_edges;  // degrees inside the subgraph, and its number of edges
+  // Given for fusible occurrences, which grow by nodes that give all they have to members; in a graph with cycles only
+  // by those that lie in none.
+  const FusibleIndex* fusible = nullptr;
 };
 
 // Number of ways to grow each of the occurrences [n, k] (ids of the graph set) within the limits.

@@ -15,11 +15,8 @@ constexpr uint64_t kTrial = 1u << 18;  // steps after which threads are worth st
 void find_roots(const MatchIndex& index, const MatchPlan& plan, std::vector<uint32_t>& roots) {
   roots.clear();
   if (!plan.possible) return;
-  const MatchStep& step = plan.steps[0];
-  for (uint32_t node : index.nodes_of(step.node_class)) {
-    if ((index.signature(node) & step.signature) == step.signature && index.graph().degree(node) >= step.degree) {
-      roots.push_back(node);
-    }
+  for (uint32_t node : index.nodes_of(plan.steps[0].node_class)) {
+    if (fits_root(index, plan, node)) roots.push_back(node);
   }
 }
 
@@ -101,25 +98,24 @@ class Crew {
 
 }  // namespace
 
-Matcher::Matcher(const Graph& graph, bool fusible) : graph_(graph), index_(graph) {
-  if (fusible) fusible_.emplace(graph);
+Matcher::Matcher(const Graph& graph, const FusibleIndex* fusible) : graph_(graph), index_(graph), fusible_(fusible) {
+  if (fusible && &fusible->graph() != &graph) throw BadInput("the index of fusibility is that of another graph set");
 }
 
 // Calls use(crew) with the narrowest ties that hold every arc class; a core has at most 15 places.
 template <class Use>
 auto Matcher::with_search(Use&& use) const {
-  const FusibleIndex* fusible = fusible_ ? &*fusible_ : nullptr;
   if (graph_.arc_classes() <= NarrowConn::kMaxArc) {
-    Crew<NarrowConn> crew(index_, fusible);
+    Crew<NarrowConn> crew(index_, fusible_);
     return use(crew);
   }
-  Crew<WideConn> crew(index_, fusible);
+  Crew<WideConn> crew(index_, fusible_);
   return use(crew);
 }
 
 MatchCounts Matcher::count(const SmallGraph& pattern, bool coverage, int threads, Deadline deadline,
                            const KeepGoing& keep_going) const {
-  const MatchPlan plan = plan_match(index_, pattern, fusible_.has_value());
+  const MatchPlan plan = plan_match(index_, pattern, fusible_ != nullptr);
   return with_search([&](auto& crew) {
     std::vector<uint8_t> covered(coverage ? graph_.nodes() : 0, 0);
     Found found;
@@ -146,7 +142,7 @@ void Matcher::count_all(std::span<const SmallGraph> patterns, int threads, doubl
         reported = now;
         if (!whole(0)) throw Stopped();
       }
-      const MatchPlan plan = plan_match(index_, patterns[i], fusible_.has_value());
+      const MatchPlan plan = plan_match(index_, patterns[i], fusible_ != nullptr);
       complete[i] = crew.count(plan, threads, deadline_after(seconds), whole, nullptr, found);
       counts[i] = 0;
       for (const auto& entry : found) counts[i] = plus(counts[i], entry.second);
@@ -157,7 +153,7 @@ void Matcher::count_all(std::span<const SmallGraph> patterns, int threads, doubl
 
 MatchCounts Matcher::pack(const SmallGraph& pattern, int threads, Deadline deadline,
                           const KeepGoing& keep_going) const {
-  const MatchPlan plan = plan_match(index_, pattern, fusible_.has_value());
+  const MatchPlan plan = plan_match(index_, pattern, fusible_ != nullptr);
   std::vector<uint32_t> roots, starts;  // the first root of each graph
   find_roots(index_, plan, roots);
   uint32_t end = 0;
@@ -196,7 +192,7 @@ MatchCounts Matcher::pack(const SmallGraph& pattern, int threads, Deadline deadl
 
 MatchList Matcher::list(const SmallGraph& pattern, size_t limit, Deadline deadline,
                         const KeepGoing& keep_going) const {
-  const MatchPlan plan = plan_match(index_, pattern, fusible_.has_value());
+  const MatchPlan plan = plan_match(index_, pattern, fusible_ != nullptr);
   std::vector<uint32_t> roots;
   find_roots(index_, plan, roots);
   MatchList result;

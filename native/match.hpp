@@ -26,13 +26,24 @@ struct MatchList {
   bool complete = true;               // false: there may be more
 };
 
+// Which graphs to look at for each pattern: offsets [patterns + 1] into `graphs`, ascending; empty offsets: at all.
+struct GraphQuery {
+  std::span<const int64_t> offsets;
+  std::span<const uint32_t> graphs;
+  int64_t least, enough;
+};
+
+struct GraphsOfPatterns {
+  std::vector<std::vector<uint32_t>> graphs;  // [patterns] ascending
+  std::vector<uint8_t> complete;              // [patterns] 0: a search gave up, so that there may be more
+};
+
 // Occurrences have a fixed order, given by pattern and graph set alone, in which `list` and `pack` take them; graphs
 // come one after the other. When nothing is cut off, no result depends on the number of threads.
-// With `fusible`, only those occurrences exist that are convex (no directed path leaves the node set and comes back)
-// and that edges leave at one node at most.
+// With `fusible`, only fusible occurrences exist.
 class Matcher {
  public:
-  Matcher(const Graph& graph, bool fusible);
+  Matcher(const Graph& graph, const FusibleIndex* fusible);
 
   MatchCounts count(const SmallGraph& pattern, bool coverage, int threads, Deadline deadline,
                     const KeepGoing& keep_going) const;
@@ -44,6 +55,21 @@ class Matcher {
   // Takes each occurrence that shares no node with those taken before it: their number in each graph.
   MatchCounts pack(const SmallGraph& pattern, int threads, Deadline deadline, const KeepGoing& keep_going) const;
 
+  // Supports of many patterns, each found by asking whether there is an occurrence rather than by counting them
+  // (match_supports.cpp). A search that takes more than `steps` gives up: what it found is a lower bound.
+
+  // Graphs that hold each pattern: among those asked for, until `enough` are found or `least` are out of reach.
+  GraphsOfPatterns find_graphs(std::span<const SmallGraph> patterns, const GraphQuery& query, int threads,
+                               uint64_t steps, const KeepGoing& keep_going) const;
+  // [patterns] occurrences taken by `pack` over all graphs.
+  void pack_all(std::span<const SmallGraph> patterns, int threads, uint64_t steps, const KeepGoing& keep_going,
+                std::span<int64_t> disjoint, std::span<bool> complete) const;
+  // [patterns] nodes that can stand for the node of the pattern with the fewest (minimum image-based support; Bringmann
+  // and Nijssen, 2008), or 0 if they are fewer than `least`; and nodes that lie in an occurrence.
+  void find_images(std::span<const SmallGraph> patterns, int64_t least, int threads, uint64_t steps,
+                   const KeepGoing& keep_going, std::span<int64_t> fewest, std::span<int64_t> covered,
+                   std::span<bool> complete) const;
+
   // The first `limit` occurrences.
   MatchList list(const SmallGraph& pattern, size_t limit, Deadline deadline, const KeepGoing& keep_going) const;
 
@@ -53,7 +79,7 @@ class Matcher {
 
   const Graph& graph_;
   MatchIndex index_;
-  std::optional<FusibleIndex> fusible_;
+  const FusibleIndex* fusible_;
 };
 
 Deadline deadline_after(double seconds);

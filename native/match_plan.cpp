@@ -16,14 +16,15 @@ class Planner {
  public:
   Planner(const MatchIndex& index, const SmallGraph& pattern) : index_(index), pattern_(pattern), k_(pattern.k) {}
 
-  MatchPlan plan(bool fusible) {
+  MatchPlan plan(bool fusible, int root) {
     MatchPlan plan;
     plan.k = k_;
     if (!(plan.possible = translate())) return plan;
+    choose_root(root);
     choose_core();
     order_core();
     make_steps(plan);
-    break_symmetry(plan);
+    break_symmetry(plan, root >= 0);
     exclude_lookalikes(plan);
     if (fusible) find_funnels(plan);
     return plan;
@@ -75,13 +76,17 @@ class Planner {
   }
 
   // The root is the node that the fewest nodes can stand for: those of its class, of which each neighbour that it must
-  // have rules out perhaps half. The rest takes the largest families of twins first, then nodes with few neighbours.
-  void choose_core() {
-    root_ = 0;
+  // have rules out perhaps half.
+  void choose_root(int given) {
+    root_ = std::max(given, 0);
     auto merit = [&](int p) { return std::tuple(frequency(p) >> degree(p), -degree(p)); };
-    for (int p = 1; p < k_; ++p) {
+    for (int p = 1; given < 0 && p < k_; ++p) {
       if (merit(p) < merit(root_)) root_ = p;
     }
+  }
+
+  // The rest takes the largest families of twins first, then nodes with few neighbours.
+  void choose_core() {
     std::array<std::tuple<int, int, int>, kMaxSize> wanted;
     for (int p = 0; p < k_; ++p) {
       int family = 0;
@@ -134,7 +139,10 @@ class Planner {
 
   void make_steps(MatchPlan& plan) {
     plan.core = core_;
-    for (int i = 0; i < k_; ++i) place_[order_[i]] = i;
+    for (int i = 0; i < k_; ++i) {
+      place_[order_[i]] = i;
+      plan.order[i] = static_cast<uint8_t>(order_[i]);
+    }
     for (int i = 0; i < k_; ++i) {
       const int p = order_[i];
       if (i > core_ && twins(order_[i - 1], p)) {
@@ -160,14 +168,17 @@ class Planner {
     }
   }
 
-  void break_symmetry(MatchPlan& plan) {
+  void break_symmetry(MatchPlan& plan, bool any_root) {
     colour();
+    plan.root_orbit = mask_of(order_[0]);
     for (int i = 0; i < core_; ++i) {
       for (int w = i + 1; w < k_; ++w) {
         if (colour_[order_[i]] != colour_[order_[w]]) continue;
         std::array<int, kMaxSize> image;
         for (int fixed = 0; fixed < i; ++fixed) image[fixed] = order_[fixed];
-        if (extends(image, i, mask_of(order_[w]))) plan.steps[step_of_[w]].above |= mask_of(i);
+        if (!extends(image, i, mask_of(order_[w]))) continue;
+        if (i == 0) plan.root_orbit |= mask_of(order_[w]);
+        if (i > 0 || !any_root) plan.steps[step_of_[w]].above |= mask_of(i);
       }
     }
   }
@@ -293,8 +304,21 @@ uint32_t MatchIndex::find_tag(uint32_t arc, uint32_t node_class) const {
   return at == tags_.end() ? kNone : at->second;
 }
 
-MatchPlan plan_match(const MatchIndex& index, const SmallGraph& pattern, bool fusible) {
-  return Planner(index, pattern).plan(fusible);
+MatchPlan plan_match(const MatchIndex& index, const SmallGraph& pattern, bool fusible, int root) {
+  return Planner(index, pattern).plan(fusible, root);
+}
+
+std::span<const uint32_t> roots_in(const MatchIndex& index, const MatchPlan& plan, uint32_t graph) {
+  const auto nodes = index.nodes_of(plan.steps[0].node_class);  // graph by graph, so parted by the first of a graph
+  auto first_from = [&](uint32_t limit) {
+    return std::partition_point(nodes.begin(), nodes.end(), [&](uint32_t node) { return node < limit; });
+  };
+  return {first_from(index.graph().begin_of(graph)), first_from(index.graph().end_of(graph))};
+}
+
+bool fits_root(const MatchIndex& index, const MatchPlan& plan, uint32_t node) {
+  const MatchStep& step = plan.steps[0];
+  return (index.signature(node) & step.signature) == step.signature && index.graph().degree(node) >= step.degree;
 }
 
 }  // namespace grade

@@ -67,10 +67,17 @@ struct MatchPlan {
   bool possible = false;  // false: some class or tie of the pattern is nowhere in the graph set
   int k = 0, core = 0, groups = 0;
   std::array<MatchStep, kMaxSize> steps;  // the places of the core, then the groups
+  std::array<uint8_t, kMaxSize> order{};  // [position] node of the pattern: the core, then group by group
+  uint16_t root_orbit = 0;  // nodes of the pattern that an automorphism exchanges with the first
   uint16_t funnels = 0;  // steps that every node of the pattern reaches within the pattern; if fusible
 };
 
-// The pattern must be connected.
-MatchPlan plan_match(const MatchIndex& index, const SmallGraph& pattern, bool fusible);
+// The pattern must be connected. With `root`, that node of it stands first, and no symmetry is broken there: every node
+// of the set that can stand for it begins an occurrence.
+MatchPlan plan_match(const MatchIndex& index, const SmallGraph& pattern, bool fusible, int root = -1);
+
+// Nodes that can stand at the first place: [begin, end) of the index's nodes of its class, graph by graph.
+std::span<const uint32_t> roots_in(const MatchIndex& index, const MatchPlan& plan, uint32_t graph);
+bool fits_root(const MatchIndex& index, const MatchPlan& plan, uint32_t node);
 
 }  // namespace grade

@@ -12,7 +12,7 @@
 
 namespace grade {
 
-enum class MatchGoal { kCount, kList, kPack };
+enum class MatchGoal { kCount, kList, kPack, kFirst };
 
 // `conn_` says of every node of the current graph how it is tied to the places of the core: a node can stand at a place
 // exactly when its entry equals what the plan asks for there, so that the induced test is one comparison.
@@ -46,14 +46,16 @@ class MatchSearch {
       }
     }
     if (goal == MatchGoal::kPack && used_.empty()) used_.assign(graph_.largest(), 0);
+    forget_used();
   }
 
   void watch(const std::atomic<bool>& stop) { stop_ = &stop; }
   bool aborted() const { return aborted_; }  // by the deadline, the flag or the number of steps
   bool full() const { return full_; }        // the limit of rows is reached
+  uint32_t member(int position) const { return members_[position]; }  // of the occurrence that was found last
 
   // All occurrences whose first place is `root`, which must be fit for it; of the nodes at the second place only
-  // every `slices`-th. kPack stops at the first.
+  // every `slices`-th. kPack and kFirst stop at the first.
   void from(uint32_t root, uint32_t slice = 0, uint32_t slices = 1) {
     found = 0;
     unwind_ = aborted_ || full_;
@@ -86,10 +88,14 @@ class MatchSearch {
     return unwind_;
   }
 
-  void enter_graph_of(uint32_t root) {
-    if (root >= first_ && root < end_) return;
+  void forget_used() {
     for (uint32_t node : used_nodes_) used_[node - first_] = 0;
     used_nodes_.clear();
+  }
+
+  void enter_graph_of(uint32_t root) {
+    if (root >= first_ && root < end_) return;
+    forget_used();
     const uint32_t owner = graph_.graph_of(root);
     first_ = graph_.begin_of(owner);
     end_ = graph_.end_of(owner);
@@ -98,9 +104,10 @@ class MatchSearch {
 
   bool is_used(uint32_t node) const { return goal_ == MatchGoal::kPack && used_[node - first_]; }
 
-  // Whether edges may leave the occurrence at this node: one does that and no second.
+  // Whether results may leave the occurrence at this node: they do so at one and no second.
   bool accept(int step, uint32_t node) {
-    if (!fusible_ || fusible_->out_degree(node) == plan_->steps[step].out_degree) return true;
+    if (!fusible_) return true;
+    if (!fusible_->drains(node) && fusible_->out_degree(node) == plan_->steps[step].out_degree) return true;
     if (output_ != kNobody) return false;
     output_ = node;
     output_step_ = step;
@@ -203,6 +210,8 @@ class MatchSearch {
       for (uint32_t node : members) rows.push_back(graph_.original(node));
       std::sort(rows.begin() + static_cast<int64_t>(begin), rows.end());
       unwind_ = full_ = rows.size() / plan_->k >= limit_;
+    } else if (goal_ == MatchGoal::kFirst) {
+      unwind_ = true;
     } else {
       for (uint32_t node : members) {
         used_[node - first_] = 1;

@@ -107,6 +107,24 @@ def sample_tree(
     """occurrences [count, k], weights [count], probabilities [k], leaves, passes, hopeless; with the trie also
     pattern_ids [count], node_types [m, k], edges [m, k, k], automorphisms [m], trie_leaves."""
 
+class FusibleIndex:
+    """Where results leave the node sets of a graph set (native/fusible.hpp)."""
+
+    def __init__(self, graph: Graph, outputs: NDArray[np.uint8]) -> None: ...
+
+def fusible_sets(
+    index: FusibleIndex,
+    k: int,
+    most: int,
+    allowed: NDArray[np.uint8],
+    most_in: int,
+    most_out: int,
+    most_edges: int,
+    threads: int,
+    progress: Callable[[float], bool] | None,
+) -> NDArray[np.uint32] | None:
+    """All fusible sets [n, k] within the limits, graph by graph; None where there are more than ``most``."""
+
 def growth_counts(
     graph: Graph,
     occurrences: NDArray[np.uint32],
@@ -116,6 +134,7 @@ def growth_counts(
     most_in: int,
     most_out: int,
     most_edges: int,
+    fusible: FusibleIndex | None,
     threads: int,
     progress: Callable[[float], bool] | None,
 ) -> NDArray[np.uint32]:
@@ -132,6 +151,7 @@ def expand(
     most_in: int,
     most_out: int,
     most_edges: int,
+    fusible: FusibleIndex | None,
     seed: int,
     threads: int,
     progress: Callable[[float], bool] | None,
@@ -156,10 +176,47 @@ def list_supports(
 class Matcher:
     """Counts the induced occurrences of one pattern (node types [k], edges [k, k]) in a graph set.
 
-    With ``fusible`` only those count that are convex and that edges leave at one node at most.
+    With ``fusible`` only fusible occurrences exist.
     """
 
-    def __init__(self, graph: Graph, fusible: bool) -> None: ...
+    def __init__(self, graph: Graph, fusible: FusibleIndex | None) -> None: ...
+    def find_graphs(
+        self,
+        node_types: NDArray[np.uint16],
+        edges: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        graphs: NDArray[np.uint32],
+        least: int,
+        enough: int,
+        threads: int,
+        steps: int,
+        progress: Callable[[float], bool] | None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.bool_]]:
+        """(offsets [n + 1], graphs that hold each of n patterns, complete [n]); ``graphs[offsets]`` are those to look
+        at, all where the offsets are empty, until ``enough`` are found or ``least`` are out of reach.
+        """
+
+    def pack_all(
+        self,
+        node_types: NDArray[np.uint16],
+        edges: NDArray[np.uint8],
+        threads: int,
+        steps: int,
+        progress: Callable[[float], bool] | None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """(disjoint occurrences taken greedily [n], complete [n]) of n patterns."""
+
+    def find_images(
+        self,
+        node_types: NDArray[np.uint16],
+        edges: NDArray[np.uint8],
+        least: int,
+        threads: int,
+        steps: int,
+        progress: Callable[[float], bool] | None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """(minimum image-based support [n] or 0 if below ``least``, nodes covered [n], complete [n]) of n patterns."""
+
     def count(
         self,
         node_types: NDArray[np.uint16],

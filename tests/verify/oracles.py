@@ -129,19 +129,3 @@ def brute_force_occurrences(graphs: GraphSet, pattern: Digraph) -> set[tuple[int
             if nauty_key(types[list(nodes)], edges[np.ix_(nodes, nodes)]) == wanted:
                 found.add(tuple(int(graphs.node_offsets[graph]) + node for node in nodes))
     return found
-
-
-def is_fusible(graphs: GraphSet, nodes: tuple[int, ...]) -> bool:
-    """Edges leave at one node at most, and no directed path leaves and comes back."""
-    inside = set(nodes)
-    leaving = [node for node in nodes if set(graphs.successors(node).tolist()) - inside]
-    frontier = [t for node in nodes for t in graphs.successors(node).tolist() if t not in inside]
-    seen = set(frontier)
-    while frontier:
-        for target in graphs.successors(frontier.pop()).tolist():
-            if target in inside:
-                return False
-            if target not in seen:
-                seen.add(target)
-                frontier.append(target)
-    return len(leaving) <= 1

@@ -212,6 +212,13 @@ class GraphSet:
         return int(self.node_counts.max(initial=0))
 
     @cached_property
+    def fusible_index(self) -> _core.FusibleIndex:
+        """What the core must know to tell which node sets could be fused into one operator (native/fusible.hpp)."""
+        known = getattr(self, "outputs", None)
+        outputs = np.zeros(0, np.uint8) if known is None else np.asarray(known).astype(np.uint8)
+        return _core.FusibleIndex(self.core, outputs)
+
+    @cached_property
     def core(self) -> _core.Graph:
         """The native core's view of the set; built once, shared by all threads.
 

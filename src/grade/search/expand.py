@@ -48,6 +48,7 @@ def grow(
         constraints.max_in_degree or UNLIMITED,
         constraints.max_out_degree or UNLIMITED,
         constraints.max_edges or UNLIMITED,
+        graphs.fusible_index if constraints.fusible else None,
     )
     by_graph = np.argsort(lists.occurrences[:, 0], kind="stable")  # ids of a graph are consecutive
     occurrences = lists.occurrences[by_graph]

@@ -1,5 +1,6 @@
 """Occurrence lists: bounded, weighted, and honest about what they leave out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,7 +55,11 @@ class OccurrenceLists:
     @classmethod
     def all_of_size(cls, graphs: GraphSet, k: int, count: int, threads: int) -> "OccurrenceLists":
         """Every connected induced k-subgraph, listed; ``count`` of them."""
-        rows = _core.enumerate(graphs.core, k, count, threads, None)
+        return cls.of(graphs, _core.enumerate(graphs.core, k, count, threads, None), threads)
+
+    @classmethod
+    def of(cls, graphs: GraphSet, rows: NDArray[np.uint32], threads: int) -> "OccurrenceLists":
+        """Complete lists from all occurrences [n, k] of some patterns."""
         ids, types, edges, automorphisms = _core.classify(graphs.core, rows, threads)
         patterns = PatternTable(types, edges, automorphisms, graphs.node_vocabulary, graphs.edge_vocabulary)
         return cls.group(patterns, ids, rows, np.ones(len(rows)), np.ones(len(patterns), bool))
@@ -90,6 +95,11 @@ class OccurrenceLists:
             self.exact[chosen],
             self.complete[chosen],
         )
+
+    def where(self, wanted: Callable[[PatternTable], NDArray[np.bool_]]) -> "OccurrenceLists":
+        """The lists of the patterns that are wanted."""
+        verdict = wanted(self.patterns)
+        return self if verdict.all() else self.take(np.flatnonzero(verdict))
 
     def aligned(self, wanted: PatternTable) -> "OccurrenceLists":
         """The lists of these patterns, in this order; one that is not here gets an empty list and the count 0."""

@@ -77,7 +77,7 @@ def count_patterns(
     types, edges, known = translate(patterns, graphs)
     counts, exact = np.zeros(len(patterns), np.uint64), np.ones(len(patterns), bool)
     if known.any():
-        matcher = _core.Matcher(graphs.core, fusible)
+        matcher = _core.Matcher(graphs.core, graphs.fusible_index if fusible else None)
         with bad_patterns_refused():
             counts[known], exact[known] = matcher.count_all(
                 types[known], edges[known], thread_count(threads), limit, progress
@@ -160,7 +160,7 @@ class Verifier:
     def __init__(self, graphs: GraphSet, threads: int | None = None, fusible: bool = False) -> None:
         self.graphs = graphs
         self.threads = thread_count(threads)
-        self.matcher = _core.Matcher(graphs.core, fusible)
+        self.matcher = _core.Matcher(graphs.core, graphs.fusible_index if fusible else None)
 
     def verify(
         self,

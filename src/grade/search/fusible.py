@@ -1,0 +1,39 @@
+"""All fusible node sets of one size: what a compiler could turn into one operator.
+
+A node set is fusible if it is convex (no directed path leaves it and comes back) and its results leave at one node: the
+only one that is consumed outside of it or that is a graph output. Such a set grows upward from where its results leave,
+by nodes all of whose consumers are inside, and stays fusible all the way (native/fusible_sets.hpp): so all of them are
+found in time in proportion to their number, cycles included, whatever the fan-out. Wide fan-in alone makes that number
+explode (the subsets of a concatenation's 90 inputs); then the search goes on with bounded lists (grade.search.expand).
+"""
+
+from grade import _core
+from grade.graphs import GraphSet
+from grade.search.deadline import NEVER, Deadline
+from grade.search.constraints import UNLIMITED, Constraints
+from grade.search.occurrences import OccurrenceLists
+
+
+def fusible_lists(
+    graphs: GraphSet, k: int, constraints: Constraints, most: int, threads: int = 1, deadline: Deadline = NEVER
+) -> OccurrenceLists | None:
+    """Complete lists of the fusible occurrences of all patterns of k nodes that may grow; None if more than ``most``.
+
+    >>> chain = GraphSet.from_edges(node_counts=[3], node_types=[0, 1, 1], edge_counts=[2], edges=[[0, 1], [1, 2]],
+    ...                             node_vocabulary=["conv", "relu"])
+    >>> lists = fusible_lists(chain, 2, Constraints(fusible=True), 100)
+    >>> [str(pattern) for pattern in lists.patterns]
+    ['conv -> relu', 'relu#1 -> relu#2']
+    """
+    rows = _core.fusible_sets(
+        graphs.fusible_index,
+        k,
+        most,
+        constraints.allowed_nodes(graphs),
+        constraints.max_in_degree or UNLIMITED,
+        constraints.max_out_degree or UNLIMITED,
+        constraints.max_edges or UNLIMITED,
+        threads,
+        deadline.keep_going,
+    )
+    return None if rows is None else OccurrenceLists.of(graphs, rows, threads).where(constraints.may_grow)
