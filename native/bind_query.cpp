@@ -52,10 +52,10 @@ void bind_query(nanobind::module_& m) {
   nb::class_<QueryMatcher>(m, "QueryMatcher")
       .def(
           "__init__",
-          [](QueryMatcher* self, const Graph& graph, bool fusible) {
+          [](QueryMatcher* self, const Graph& graph, const FusibleIndex* fusible) {
             nb::gil_scoped_release release;
             new (self) QueryMatcher(graph, fusible);
           },
-          "graph"_a, "fusible"_a, nb::keep_alive<1, 2>())
+          "graph"_a, "fusible"_a.none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
       .def("answer", &answer, "node_types"_a, "edges"_a, "limit"_a, "threads"_a, "seconds"_a, "progress"_a.none());
 }

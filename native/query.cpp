@@ -226,7 +226,7 @@ class Search {
     for (int i = 0; i < k_; ++i) {
       uint32_t inside = 0;
       for (int j = 0; j < k_; ++j) inside += j != i && arc_[i][j] && graph_.arc_class(arc_[i][j]).outward;
-      if (fusible_->out_degree(members_[i]) == inside) continue;
+      if (!fusible_->drains(members_[i]) && fusible_->out_degree(members_[i]) == inside) continue;
       if (output != UINT32_MAX) return false;
       output = members_[i];
     }
@@ -265,7 +265,6 @@ size_t QueryMatcher::node_types() const {
 QueryAnswer QueryMatcher::answer(const Query& query, size_t limit, int threads, Deadline deadline,
                                  const KeepGoing& keep_going) const {
   const Graph& graph = graph_;
-  const FusibleIndex* fusible = fusible_ ? &*fusible_ : nullptr;
   size_t classes = 0;
   for (uint32_t node = 0; node < graph.nodes(); ++node) classes = std::max<size_t>(classes, graph.class_of(node) + 1);
   const Plan plan = Planner(graph, query).plan(classes);
@@ -274,7 +273,7 @@ QueryAnswer QueryMatcher::answer(const Query& query, size_t limit, int threads, 
   std::vector<std::vector<uint32_t>> rows(limit ? graph.graphs() : 0);
   std::vector<std::unique_ptr<Search>> crew;
   for (int t = 0; t < threads; ++t) {
-    crew.push_back(std::make_unique<Search>(graph, fusible, plan, query.k, classes, deadline, covered, used));
+    crew.push_back(std::make_unique<Search>(graph, fusible_, plan, query.k, classes, deadline, covered, used));
   }
   parallel_chunks(graph.graphs(), 1, threads, keep_going,
                   [&](int thread, size_t begin, size_t end, const std::atomic<bool>& stop) {

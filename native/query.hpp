@@ -3,7 +3,6 @@
 
 #include <bitset>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "fusible.hpp"
@@ -32,9 +31,7 @@ struct QueryAnswer {
 // With `fusible`, only the occurrences that a compiler could fuse, as in `Matcher`.
 class QueryMatcher {
  public:
-  QueryMatcher(const Graph& graph, bool fusible) : graph_(graph) {
-    if (fusible) fusible_.emplace(graph);
-  }
+  QueryMatcher(const Graph& graph, const FusibleIndex* fusible) : graph_(graph), fusible_(fusible) {}
 
   // One more than the largest node type of the set.
   size_t node_types() const;
@@ -46,7 +43,7 @@ class QueryMatcher {
 
  private:
   const Graph& graph_;
-  std::optional<FusibleIndex> fusible_;
+  const FusibleIndex* fusible_;
 };
 
 }  // namespace grade

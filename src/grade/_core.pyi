@@ -261,7 +261,7 @@ class Matcher:
 class QueryMatcher:
     """Answers queries over a graph set: patterns with wildcards, or not induced; with ``fusible`` as in `Matcher`."""
 
-    def __init__(self, graph: Graph, fusible: bool) -> None: ...
+    def __init__(self, graph: Graph, fusible: FusibleIndex | None) -> None: ...
     def answer(
         self,
         node_types: NDArray[np.uint8],

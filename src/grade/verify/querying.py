@@ -28,7 +28,7 @@ class QueryVerifier:
 
     def __init__(self, graphs: GraphSet, threads: int | None = None, fusible: bool = False) -> None:
         self.graphs, self.threads = graphs, thread_count(threads)
-        self.matcher = _core.QueryMatcher(graphs.core, fusible)
+        self.matcher = _core.QueryMatcher(graphs.core, graphs.fusible_index if fusible else None)
 
     def support(
         self,
