@@ -172,8 +172,6 @@ def which(
     return sorted(((support(p), p.count) for p in patterns if holds(p)), reverse=True)
 
 
-
-
 def network_like(
     rng: np.random.Generator, graphs: int = 4, nodes: int = 10, types: int = 2, edge_types: int = 1
 ) -> GraphSet:

@@ -52,7 +52,7 @@ def test_a_least_support_is_told_rightly(least: int) -> None:
     assert [count >= least for count in graph_counts.tolist()] == [len(p.graphs) >= least for p in patterns]
     expected = [p.mni if p.mni >= least else 0 for p in patterns]
     assert supports.mni(table, least).tolist() == expected
-    assert 0 < sum(count > 0 for count in expected)
+    assert sum(count > 0 for count in expected) > 0
 
 
 def test_supports_do_not_depend_on_threads_or_on_what_was_asked_before() -> None:

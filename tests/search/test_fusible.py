@@ -29,7 +29,9 @@ def abs_relu_neg(outputs: list[bool] | None) -> GraphSet:
 def test_every_fusible_set_is_found_once(seed: int, edge_types: int) -> None:
     """Cycles, self-loops and hubs; random graph outputs besides."""
     rng = np.random.default_rng(seed)
-    graphs = network_like(rng, 4, 12, 2, edge_types) if seed % 3 else random_set(rng, 4, 10, 2, edge_types, 1.0)
+    graphs = (
+        network_like(rng, 4, 12, 2, edge_types) if seed % 3 else random_set(rng, 4, 10, 2, edge_types, 1.0)
+    )
     if seed % 2:
         object.__setattr__(graphs, "outputs", rng.random(graphs.nodes) < 0.2)
     plain = Plain(graphs)

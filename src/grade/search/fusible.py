@@ -9,13 +9,18 @@ explode (the subsets of a concatenation's 90 inputs); then the search goes on wi
 
 from grade import _core
 from grade.graphs import GraphSet
-from grade.search.deadline import NEVER, Deadline
 from grade.search.constraints import UNLIMITED, Constraints
+from grade.search.deadline import NEVER, Deadline
 from grade.search.occurrences import OccurrenceLists
 
 
 def fusible_lists(
-    graphs: GraphSet, k: int, constraints: Constraints, most: int, threads: int = 1, deadline: Deadline = NEVER
+    graphs: GraphSet,
+    k: int,
+    constraints: Constraints,
+    most: int,
+    threads: int = 1,
+    deadline: Deadline = NEVER,
 ) -> OccurrenceLists | None:
     """Complete lists of the fusible occurrences of all patterns of k nodes that may grow; None if more than ``most``.
 
