@@ -50,7 +50,7 @@ inline KeepGoing watch(std::optional<nb::callable> progress) {
     nb::gil_scoped_acquire gil;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     if (!progress) return true;
-    return nb::cast<bool>((*progress)(fraction));
+    return !nb::object((*progress)(fraction)).is(nb::bool_(false));
   };
 }
 

@@ -120,7 +120,8 @@ NB_MODULE(_core, m) {
     } catch (const TooLarge& e) {
       PyErr_SetString(PyExc_OverflowError, e.what());
     } catch (const Stopped&) {
-      PyErr_SetString(PyExc_KeyboardInterrupt, "stopped");
+      const nb::object stopped = nb::module_::import_("grade.progress").attr("Stopped");
+      PyErr_SetNone(stopped.ptr());
     }
   });
 

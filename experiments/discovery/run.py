@@ -68,7 +68,7 @@ class Experiment:
 
     @cached_property
     def constraints(self) -> dict[str, Constraints]:
-        return {"none": Constraints(), "case study": Constraints.of(**self.rules)}
+        return {"none": Constraints(), "case study": Constraints(**self.rules)}
 
     @property
     def bounds(self) -> Bounds:
@@ -206,7 +206,7 @@ class Experiment:
         self.write(
             f"counted/{group}, {k}",
             {
-                pattern.key: [support.occurrences, support.quality == "exact", support.disjoint]
+                pattern.key: [support.occurrences, support.occurrences_quality == "exact", support.disjoint]
                 for pattern, support in zip(patterns, found, strict=True)
             },
         )

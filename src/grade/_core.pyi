@@ -39,22 +39,22 @@ def classify(
     """Occurrences [n, k] -> (pattern ids [n], types [m, k], edges [m, k, k], automorphisms [m])."""
 
 def census(
-    graph: Graph, k: int, threads: int, progress: Callable[[float], bool] | None
+    graph: Graph, k: int, threads: int, progress: Callable[..., bool | None] | None
 ) -> tuple[NDArray[np.uint16], NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint64]]:
     """(types [m, k], edges [m, k, k], automorphisms [m], counts [m]) of all connected induced k-subgraphs."""
 
 def neighbours(
-    graph: Graph, k: int, threads: int, progress: Callable[[float], bool] | None
+    graph: Graph, k: int, threads: int, progress: Callable[..., bool | None] | None
 ) -> tuple[NDArray[np.uint16], NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint64]]:
     """(types [m, k], edges [m, k, k], automorphisms [m], [m] neighbours of all occurrences together); patterns
     without are left out.
     """
 
-def count_instances(graph: Graph, k: int, threads: int, progress: Callable[[float], bool] | None) -> int:
+def count_instances(graph: Graph, k: int, threads: int, progress: Callable[..., bool | None] | None) -> int:
     """Number of connected induced k-subgraphs."""
 
 def enumerate(
-    graph: Graph, k: int, count: int, threads: int, progress: Callable[[float], bool] | None
+    graph: Graph, k: int, count: int, threads: int, progress: Callable[..., bool | None] | None
 ) -> NDArray[np.uint32]:
     """All connected induced k-subgraphs [count, k] as ascending node ids, in a fixed order."""
 
@@ -75,7 +75,7 @@ def ars(
     stream: int,
     most_attempts: int,
     threads: int,
-    progress: Callable[[float], bool] | None,
+    progress: Callable[..., bool | None] | None,
 ) -> tuple[NDArray[np.uint32], int, int, bool]:
     """(occurrences [count, k], accepted, attempts, given up)."""
 
@@ -87,7 +87,7 @@ def nrs(
     seed: int,
     stream: int,
     threads: int,
-    progress: Callable[[float], bool] | None,
+    progress: Callable[..., bool | None] | None,
 ) -> NDArray[np.uint32]:
     """Occurrences [count, k]."""
 
@@ -102,7 +102,7 @@ def sample_tree(
     stream: int,
     trie: bool,
     threads: int,
-    progress: Callable[[float], bool] | None,
+    progress: Callable[..., bool | None] | None,
 ) -> dict[str, Any]:
     """occurrences [count, k], weights [count], probabilities [k], leaves, passes, hopeless; with the trie also
     pattern_ids [count], node_types [m, k], edges [m, k, k], automorphisms [m], trie_leaves."""
@@ -136,7 +136,7 @@ def growth_counts(
     most_edges: int,
     fusible: FusibleIndex | None,
     threads: int,
-    progress: Callable[[float], bool] | None,
+    progress: Callable[..., bool | None] | None,
 ) -> NDArray[np.uint32]:
     """[n] number of nodes by which each occurrence [n, k] can be grown within the limits (native/expand.hpp)."""
 
@@ -154,7 +154,7 @@ def expand(
     fusible: FusibleIndex | None,
     seed: int,
     threads: int,
-    progress: Callable[[float], bool] | None,
+    progress: Callable[..., bool | None] | None,
 ) -> tuple[
     NDArray[np.uint32],
     NDArray[np.float64],
@@ -224,7 +224,7 @@ class Matcher:
         coverage: bool,
         threads: int,
         seconds: float,
-        progress: Callable[[float], bool] | None,
+        progress: Callable[..., bool | None] | None,
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], int, bool]:
         """(graphs with an occurrence [g], counts [g], covered nodes or -1, complete)."""
 
@@ -234,7 +234,7 @@ class Matcher:
         edges: NDArray[np.uint8],
         threads: int,
         seconds: float,
-        progress: Callable[[float], bool] | None,
+        progress: Callable[..., bool | None] | None,
     ) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
         """(counts [n], complete [n]) of patterns [n, k], [n, k, k], each in at most so many seconds."""
 
@@ -244,7 +244,7 @@ class Matcher:
         edges: NDArray[np.uint8],
         threads: int,
         seconds: float,
-        progress: Callable[[float], bool] | None,
+        progress: Callable[..., bool | None] | None,
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], bool]:
         """(graphs with an occurrence [g], disjoint occurrences taken greedily [g], complete)."""
 
@@ -254,7 +254,7 @@ class Matcher:
         edges: NDArray[np.uint8],
         limit: int,
         seconds: float,
-        progress: Callable[[float], bool] | None,
+        progress: Callable[..., bool | None] | None,
     ) -> tuple[NDArray[np.uint32], bool]:
         """(the first occurrences [n, k] as ascending node ids, whether these are all)."""
 

@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import inspect
 import json
-import os
+import re
 import sys
 import typing
 from collections.abc import Callable, Iterable, Iterator
@@ -17,9 +17,12 @@ from typing import Annotated, Any
 
 import typer
 
+from grade import progress
 from grade.graphs.patterns import Pattern
 from grade.settings import PARAMETER, OutputSettings, Parameter
 from grade.sources import sources
+
+FLAGS: dict[str, str] = {}  # of every setting of every command, by its name
 
 
 def command(
@@ -41,6 +44,10 @@ def command(
                         f"two settings objects of {function.__name__} have a field {field.name!r}"
                     )
                 owners[field.name] = (name, field)
+                parameter: Parameter = field.metadata[PARAMETER]
+                FLAGS[field.name] = (
+                    (parameter.metavar or field.name) if parameter.positional else parameter.flags[0]
+                )
 
         @functools.wraps(function)
         def run(**values: Any) -> None:
@@ -64,6 +71,16 @@ def command(
     return register
 
 
+def with_flags(message: str) -> str:
+    """A message with the flags of the settings that it names in backquotes.
+
+    >>> import grade.cli
+    >>> with_flags("raise `list_size`")
+    'raise --list-size'
+    """
+    return re.sub(r"`(\w+)`", lambda match: FLAGS.get(match[1], match[0]), message)
+
+
 def block(title: str, lines: Iterable[str]) -> str:
     """Lines for a help text that typer does not fill into a paragraph."""
     return f"\n\n{title}\n\n\b\n" + "\n".join(f"  {line}" for line in lines)
@@ -75,19 +92,14 @@ def typer_parameter(field: "dataclasses.Field[Any]", kind: Any) -> inspect.Param
     texts: dict[str, Any] = {"help": parameter.help, "metavar": parameter.metavar}
     place = typer.Argument(**texts) if parameter.positional else typer.Option(*parameter.flags, **texts)
     default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
+    if kind == tuple[str, ...]:  # typer makes a list of a flag that may be given several times
+        kind, default = list[str], []
     keyword = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(field.name, keyword, default=default, annotation=Annotated[kind, place])
 
 
-def first_process() -> bool:
-    """False in all but one of the processes that torchrun started: one reports for all."""
-    return os.environ.get("RANK", "0") == "0"
-
-
 def show(output: OutputSettings, data: dict[str, Any], lines: Callable[[], Iterable[str]]) -> None:
     """Report a result: one JSON object, or lines for a person."""
-    if not first_process():
-        return
     if output.json:
         print(json.dumps(data))
     else:
@@ -96,20 +108,20 @@ def show(output: OutputSettings, data: dict[str, Any], lines: Callable[[], Itera
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[float], bool] | None]:
-    """A callback for the native core that draws a bar on standard error; None where that is no terminal."""
+def progress_bar(label: str) -> Iterator[progress.Progress | None]:
+    """A progress callback that draws a bar on standard error; None where that is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=1.0)
 
-        def update(share: float) -> bool:
-            bar.update(task, completed=share)
-            return True
+        def update(share: float, stage: str = "", /) -> None:
+            bar.update(task, completed=share, description=escape(stage) or label)
 
         yield update
 
@@ -139,7 +151,7 @@ def training_progress() -> Iterator[Callable[[dict[str, Any]], None] | None]:
     """A report for a fit that draws step, loss and time left of each training that runs; None where there is no
     terminal.
     """
-    if not (sys.stderr.isatty() and first_process()):
+    if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
@@ -161,20 +173,6 @@ def training_progress() -> Iterator[Callable[[dict[str, Any]], None] | None]:
             return phase.rstrip("-0123456789")
 
         yield update
-
-
-@contextmanager
-def stage_progress() -> Iterator[Callable[[str, float], None] | None]:
-    """A report for the pipeline that draws the stage and its share; None where there is no terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("mine", total=1.0)
-        yield lambda stage, share: bar.update(task, description=stage, completed=share)
 
 
 def pattern_data(pattern: Pattern, count: int) -> dict[str, Any]:

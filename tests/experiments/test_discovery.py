@@ -57,7 +57,7 @@ def test_all_methods_are_there_at_all_sizes(rows: dict[tuple[str, str, int], dic
 
 def test_counts_are_those_of_the_census(out: Path, rows: dict[tuple[str, str, int], dict[str, Any]]) -> None:
     graphs = load("zoo-mini")
-    rules = Constraints.of(contains=["Conv*"], max_in_degree=2, max_out_degree=2)
+    rules = Constraints(contains=["Conv*"], max_in_degree=2, max_out_degree=2)
     for k in SIZES:
         census = take_census(graphs, k)
         true = {p.key: int(c) for p, c in zip(census.patterns, census.counts, strict=True)}

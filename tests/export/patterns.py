@@ -4,9 +4,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from grade.graphs import Pattern
-from grade.pipeline import mine
+from grade.mine import mine
 from grade.sampling.census import take_census
-from grade.settings import MineSettings
 from grade.sources import load
 
 
@@ -57,10 +56,10 @@ def zoo_patterns() -> list[Pattern]:
 
 def demo_patterns(folder: Path) -> list[Pattern]:
     """What the demonstration finds, in a smaller set: motifs around convolutions."""
-    settings = MineSettings(
-        graphs="zoo-mini",
-        k=8,
-        out=folder,
+    return mine(
+        "zoo-mini",
+        8,
+        folder,
         top=50,
         beam=300,
         contains=["Conv*"],
@@ -68,5 +67,4 @@ def demo_patterns(folder: Path) -> list[Pattern]:
         max_out_degree=2,
         rank_by="graphs",
         threads=1,
-    )
-    return mine(settings).patterns
+    ).patterns

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from grade.graphs import GraphSet, Pattern
 from grade.runs import Catalogue, Motif, RunFolder
+from grade.support import ESTIMATE, EXACT, LOWER_BOUND, Support
 
 
 def make_run(
@@ -20,28 +21,25 @@ def make_run(
     run = RunFolder.begin(folder, settings, graphs)
     motifs = [
         Motif(
-            id=number,
-            key=pattern.key,
-            size=pattern.size,
-            text=str(pattern),
+            number,
+            pattern,
+            Support(
+                occurrences=count,
+                occurrences_quality=(EXACT, ESTIMATE, LOWER_BOUND)[number % 3],
+                standard_error=0.1 * count if number % 3 == 1 else None,
+                graphs=1 + number % len(graphs),
+                disjoint=max(count // 2, 1),
+                coverage=number,
+                per_graph=[(number % len(graphs), count)],
+            ),
             score=float(count),
-            occurrences=count,
-            occurrences_quality=("exact", "estimate", "lower bound")[number % 3],
-            standard_error=0.1 * count if number % 3 == 1 else None,
-            graphs=1 + number % len(graphs),
-            graphs_quality="exact",
-            disjoint=max(count // 2, 1),
-            disjoint_quality="exact",
-            coverage=number,
-            coverage_quality="exact",
-            most_common=[(graphs.graph_names[number % len(graphs)], count)],
-            examples=[],
         )
         for number, (pattern, count) in enumerate(patterns, start=1)
     ]
     level = {"size": settings["k"], "candidates": 7, "kept": 5, "instances": 99, "best": 9.0}
     described = {**run.description(), "constraints": [], "partial": False}
+    first = patterns[0][0]
     Catalogue(
-        described, [level], motifs, patterns[0][0].node_vocabulary, patterns[0][0].edge_vocabulary
+        described, [level], motifs, first.node_vocabulary, first.edge_vocabulary, tuple(graphs.graph_names)
     ).save(run.catalogue)
     return folder

@@ -220,7 +220,7 @@ def test_numbers_that_are_not_exact_are_marked(visit: Any, tmp_path: Path) -> No
     texts = page.locator(".numbers > span:first-child").all_inner_texts()
     first, second, third = (text.split("\n")[-1] for text in texts)
     assert first.startswith("~")
-    assert second.endswith("+")
+    assert second.startswith(">= ")
     assert re.fullmatch(r"[\d,]+", third)
     page.locator(".card").first.click()
     sync_api.expect(page.locator("#detail")).to_contain_text("unbiased estimate, standard error 10.0 %")

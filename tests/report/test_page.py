@@ -55,9 +55,9 @@ def test_the_page_tells_what_the_catalogue_holds(page: Path, mined: Path) -> Non
     catalogue, shown = Catalogue.load(mined / "catalogue.sqlite"), read(page).data["motifs"]
     for motif, row in zip(catalogue.motifs, shown, strict=True):
         assert (row["id"], row["key"], row["text"]) == (motif.id, motif.key, motif.text)
-        assert row["occurrences"] == [motif.occurrences, "exact", None]
-        assert row["graphs"] == [motif.graphs, "exact"]
-        assert row["common"] == [list(pair) for pair in motif.most_common]
+        assert row["occurrences"] == [motif.support.occurrences, "exact", None]
+        assert row["graphs"] == [motif.support.graphs, "exact"]
+        assert row["common"] == [list(pair) for pair in catalogue.most_common(motif, 10)]
         assert row["picture"].count("<rect") == motif.size
 
 
@@ -67,7 +67,9 @@ def test_places_are_occurrences_in_the_graphs_where_a_motif_is_most_common(page:
     for motif, pattern, row in zip(
         catalogue.motifs, catalogue.patterns, read(page).data["motifs"], strict=True
     ):
-        assert [place["graph"] for place in row["places"]] == [name for name, _ in motif.most_common[:3]]
+        assert [place["graph"] for place in row["places"]] == [
+            name for name, _ in catalogue.most_common(motif, 3)
+        ]
         for place in row["places"]:
             nodes = [int(name.removeprefix("node ")) for name in place["names"]]
             edges = [
@@ -190,7 +192,7 @@ def test_a_catalogue_and_a_census_show_themselves_in_a_notebook(mined: Path) -> 
     catalogue = Catalogue.load(mined / "catalogue.sqlite")
     shown = catalogue._repr_html_()
     assert shown.count("<svg") == 10
-    assert f"<td>{catalogue.motifs[0].occurrences:,.0f}</td>" in shown
+    assert f"<td>{catalogue.motifs[0].support.occurrences:,.0f}</td>" in shown
     census = take_census(dataclasses.replace(load("zoo-mini"), origin="<b>"), 3)
     assert "&lt;b&gt;" in census._repr_html_()
     assert f"<td>{census.top(1)[0][1]:,}</td>" in census._repr_html_()

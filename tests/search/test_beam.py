@@ -199,7 +199,7 @@ def test_connectedness() -> None:
 
 def test_a_memory_budget_too_small_is_refused(hubs: GraphSet) -> None:
     zoo = load("zoo")
-    with pytest.raises(InputError, match=r"raise --memory to [\d,]+M"):
+    with pytest.raises(InputError, match=r"raise `memory` to [\d,]+M"):
         search(zoo, 4, bounds=Bounds(capacity=10, list_size=10))
     assert search(hubs, 4, bounds=Bounds(capacity=10, list_size=10))[-1].size == 4
 

@@ -7,11 +7,11 @@ import pytest
 
 from grade.graphs import GraphSet, PatternTable
 from grade.graphs.node_deletions import connected_parts
+from grade.progress import Deadline, OutOfTime
 from grade.sampling.census import Census, take_census
 from grade.search import Constraints, beam_search
 from grade.search.beam import Bounds
-from grade.search.deadline import Deadline, OutOfTime
-from grade.search.reestimate import distinct, draw_counts, family_of, mean_and_error
+from grade.search.reestimate import draw_counts, family_of, mean_and_error
 from grade.sources import load
 from tests.search.test_beam import EVERYTHING, search
 
@@ -72,7 +72,7 @@ def test_counts_drawn_by_a_family_are_unbiased(mini: GraphSet, censuses: dict[in
 
 def test_the_different_patterns_of_tables(censuses: dict[int, Census]) -> None:
     table = some(censuses[4], 10)
-    twice = distinct([table, table.take([3, 1])])
+    twice = PatternTable.concatenate([table, table.take([3, 1])]).unique()
     assert sorted(p.key for p in twice) == sorted(p.key for p in table)
 
 

@@ -5,8 +5,8 @@ import pytest
 from numpy.typing import NDArray
 
 from grade.graphs import GraphSet, PatternTable
+from grade.progress import Deadline, OutOfTime
 from grade.search import OccurrenceLists
-from grade.search.deadline import Deadline, OutOfTime
 from grade.search.ranking import CHUNK, RANKINGS, ranking
 from grade.sources import load
 from tests.search.test_beam import search

@@ -9,9 +9,9 @@ from torch import nn
 
 from grade import GraphSet, InputError
 from grade.graphs import Pattern
-from grade.pipeline import mine
+from grade.mine import mine
 from grade.sampling.census import take_census
-from grade.settings import MineSettings, ReadSettings
+from grade.settings import ReadSettings
 from grade.sources.torch_models import capture
 from tests.sources.test_onnx_files import named_edges, typed
 from tests.sources.torch_modules import (
@@ -122,8 +122,8 @@ def test_the_residual_block_is_found_as_often_as_the_architecture_says(blocks: i
 def test_mining_finds_the_residual_block(tmp_path: Path) -> None:
     with torch.device("meta"):
         graphs = capture(SmallResNet(5).eval(), (torch.empty(IMAGE),))
-    found = mine(MineSettings(graphs="resnet", k=8, out=tmp_path / "run", top=40), graphs)
-    count_of = {motif.key: motif.occurrences for motif in found.motifs}
+    found = mine(graphs, 8, tmp_path / "run", top=40)
+    count_of = {motif.key: motif.support.occurrences for motif in found.motifs}
     assert (
         count_of[block_pattern(graphs, "relu").key] == 4
     )  # all blocks but the first, which follows the stem

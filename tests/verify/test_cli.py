@@ -53,7 +53,14 @@ def test_a_census_is_verified(run: Any, name: str) -> None:
     assert [(row["key"], row["occurrences"]) for row in data["supports"]] == [(p.key, c) for p, c in top]
     for row, (pattern, _) in zip(data["supports"], top, strict=True):
         support = count_pattern(mini, pattern)
-        for field in ("graphs", "disjoint", "coverage", "quality", "graphs_quality", "disjoint_quality"):
+        for field in (
+            "graphs",
+            "disjoint",
+            "coverage",
+            "occurrences_quality",
+            "graphs_quality",
+            "disjoint_quality",
+        ):
             assert row[field] == getattr(support, field), field
         assert row["most_common"] == [[mini.graph_names[g], n] for g, n in support.most_common(10)]
 
@@ -117,14 +124,14 @@ def test_a_count_that_is_cut_off_is_estimated(run: Any) -> None:
     data = json.loads(run(*arguments, "--json").out)
     assert data["exact"] == 0
     for row, (pattern, count) in zip(data["supports"], take_census(mini, 5).top(20), strict=True):
-        assert (row["key"], row["quality"]) == (pattern.key, "estimate")
+        assert (row["key"], row["occurrences_quality"]) == (pattern.key, "estimate")
         assert abs(row["occurrences"] - count) <= 6 * row["standard_error"] + 0.05 * count
         assert row["graphs_quality"] == "lower bound"
     assert all(line.split()[0] == "~" for line in run(*arguments).out.splitlines()[2:])
     spent = json.loads(run(*arguments, "--time-budget", "0.001s", "--json").out)
-    assert {row["quality"] for row in spent["supports"]} == {"lower bound"}
+    assert {row["occurrences_quality"] for row in spent["supports"]} == {"lower bound"}
     fusible = json.loads(run(*arguments, "--fusible", "--json").out)
-    assert {row["quality"] for row in fusible["supports"]} == {"lower bound"}
+    assert {row["occurrences_quality"] for row in fusible["supports"]} == {"lower bound"}
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from grade import GraphSet, InputError
 from grade.graphs import Pattern, PatternTable
+from grade.progress import Stopped
 from grade.sampling.census import take_census
 from grade.sources import load
+from grade.support import Support
 from grade.verify import (
-    Support,
     count_pattern,
     count_patterns,
     list_occurrences,
@@ -165,7 +166,7 @@ def test_supports_against_plain_python(seed: int, k: int, edge_types: int) -> No
         assert support.disjoint == disjoint
         assert support.coverage == len({node for row in occurrences for node in row})
         qualities = (
-            support.quality,
+            support.occurrences_quality,
             support.graphs_quality,
             support.disjoint_quality,
             support.coverage_quality,
@@ -224,7 +225,7 @@ def test_an_output_that_leads_back_is_not_fusible() -> None:
 def test_stars_are_counted_without_listing_them(k: int) -> None:
     support = count_pattern(star(60, graphs=2), star_pattern(k))
     assert support.occurrences == 2 * comb(60, k - 1)  # 1e14 for k = 16
-    assert (support.quality, support.disjoint, support.coverage) == ("exact", 2, 122)
+    assert (support.occurrences_quality, support.disjoint, support.coverage) == ("exact", 2, 122)
     assert support.per_graph == [(0, comb(60, k - 1)), (1, comb(60, k - 1))]
 
 
@@ -247,7 +248,7 @@ def test_hubs_whose_leaves_are_adjacent() -> None:
 def test_more_than_can_be_written_down_is_a_lower_bound() -> None:
     support = count_pattern(star(2000), star_pattern(16))
     assert comb(2000, 15) > 2**64
-    assert (support.occurrences, support.quality) == (2**64 - 1, "lower bound")
+    assert (support.occurrences, support.occurrences_quality) == (2**64 - 1, "lower bound")
     counts, exact = count_patterns(star(2000), PatternTable.from_keys([star_pattern(16).key]))
     assert (counts[0], exact[0]) == (2**64 - 1, False)
 
@@ -286,7 +287,7 @@ def test_threads_change_nothing() -> None:
         (many, Pattern.of([0] * 5, chain)),
     ):
         one = count_pattern(graphs, pattern, threads=1)
-        assert one.quality == "exact"
+        assert one.occurrences_quality == "exact"
         assert one.occurrences > 1_000_000
         for threads in (2, 5):
             other = count_pattern(graphs, pattern, threads=threads)
@@ -307,7 +308,7 @@ def test_running_out_of_time_gives_a_lower_bound() -> None:
     pattern = Pattern.of([0] * 10, complete(10))
     support = count_pattern(graphs, pattern, seconds=0.3)
     assert 0 < support.occurrences < comb(60, 10)
-    assert (support.quality, support.coverage_quality) == ("lower bound", "lower bound")
+    assert (support.occurrences_quality, support.coverage_quality) == ("lower bound", "lower bound")
     # The greedy choice does not need them all, and says which graphs have any.
     assert (support.disjoint, support.disjoint_quality) == (6, "exact")
     assert (support.graphs, support.graphs_quality) == (1, "exact")
@@ -320,7 +321,7 @@ def test_no_time_at_all_claims_nothing() -> None:
     support = count_pattern(star(5), star_pattern(3), seconds=0)
     assert (support.occurrences, support.graphs, support.disjoint, support.coverage) == (0, 0, 0, 0)
     qualities = (
-        support.quality,
+        support.occurrences_quality,
         support.graphs_quality,
         support.disjoint_quality,
         support.coverage_quality,
@@ -330,14 +331,14 @@ def test_no_time_at_all_claims_nothing() -> None:
 
 def test_what_cannot_occur_is_exactly_zero_without_any_time() -> None:
     chain = Pattern.of([1, 1], [[0, 1], [0, 0]])
-    assert count_pattern(star(5), chain, seconds=0).quality == "exact"
+    assert count_pattern(star(5), chain, seconds=0).occurrences_quality == "exact"
 
 
 def test_the_total_time_ends_a_list() -> None:
     graphs = one_graph(np.zeros(60, int), complete(60))
     patterns = PatternTable.from_keys([Pattern.of([0] * k, complete(k)).key for k in (10, 10, 10)])
     found = verify_patterns(graphs, patterns, seconds_total=0.4)
-    assert [support.quality for support in found] == ["lower bound"] * 3
+    assert [support.occurrences_quality for support in found] == ["lower bound"] * 3
     assert found[0].occurrences > 0
     assert found[2].occurrences == 0
 
@@ -364,9 +365,13 @@ def test_an_estimate_stands_in_where_time_runs_out() -> None:
     graphs = one_graph(np.zeros(60, int), complete(60))
     pattern = Pattern.of([0] * 10, complete(10))
     support = verify_pattern(graphs, pattern, seconds=0.1, estimate=(7e10, 1e9))
-    assert (support.occurrences, support.standard_error, support.quality) == (7e10, 1e9, "estimate")
+    assert (support.occurrences, support.standard_error, support.occurrences_quality) == (
+        7e10,
+        1e9,
+        "estimate",
+    )
     counted = verify_pattern(graphs, pattern, seconds=0.1, estimate=(1.0, 0.5))
-    assert counted.quality == "lower bound"
+    assert counted.occurrences_quality == "lower bound"
     assert counted.occurrences > 1
     assert verify_pattern(star(5), star_pattern(3), estimate=(7.0, 1.0)).occurrences == comb(5, 2)
 
@@ -425,7 +430,7 @@ def test_the_callback_can_stop_the_work() -> None:
     def stop(share: float) -> Any:
         return False
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Stopped):
         count_pattern(graphs, pattern, supports=False, progress=stop)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Stopped):
         count_patterns(graphs, PatternTable.from_keys([pattern.key]), progress=stop)

@@ -8,6 +8,7 @@ import typer
 
 import grade
 from grade.errors import InputError
+from grade.terminal import with_flags
 
 app = typer.Typer(
     name="grade",
@@ -27,7 +28,7 @@ def main() -> None:
         code = app(sys.argv[1:] or ["--help"], prog_name="grade", standalone_mode=False) or 0
         sys.stdout.flush()
     except InputError as error:
-        code = report(2, str(error))
+        code = report(2, with_flags(str(error)))
     except MemoryError:
         code = report(2, "there is not enough memory for this; ask for less, or use a machine with more.")
     except (KeyboardInterrupt, typer.Abort):

@@ -1,14 +1,14 @@
 """``grade mine``, ``grade verify`` and ``grade runs``: find patterns, count given ones, look at what was found."""
 
-import dataclasses
 import time
 from collections.abc import Iterator
 from typing import Any
 
 from grade.cli.app import app, runs_app
+from grade.search import Constraints
 from grade.settings import MineSettings, OutputSettings, RunSettings, VerifySettings
 from grade.sources import load
-from grade.terminal import command, progress_bar, show, stage_progress
+from grade.terminal import command, progress_bar, show
 
 
 @command(
@@ -17,17 +17,17 @@ from grade.terminal import command, progress_bar, show, stage_progress
     "grade mine my-models -k 6 --top 100 --fusible --min-graphs 5 --out fusion-candidates",
     "grade mine zoo -k 10 --rank-by estimator --estimator disco --samples 40000 --out as-in-the-paper",
 )
-def mine(settings: MineSettings, output: OutputSettings) -> None:
+def mine(settings: MineSettings, constraints: Constraints, output: OutputSettings) -> None:
     """Find the most frequent patterns of K nodes: sample, fit, search, verify, catalogue.
 
     A run that was stopped goes on when it is started again, and ends with the same catalogue.
     """
-    from grade import pipeline
+    from grade.mine import mine
 
     begin = time.perf_counter()
-    with stage_progress() as report:
-        catalogue = pipeline.mine(settings, report=report)
-    show_catalogue(settings.out, catalogue, settings.top, time.perf_counter() - begin, output)
+    with progress_bar("mine") as progress:
+        found = mine(**vars(settings), **vars(constraints), progress=progress)
+    show_catalogue(settings.out, found.catalogue, settings.top, time.perf_counter() - begin, output)
 
 
 @command(
@@ -44,7 +44,7 @@ def verify(settings: VerifySettings, output: OutputSettings) -> None:
     Where time runs out before a count is done, it is estimated; a lower bound where that is not possible.
     """
     from grade.machine import thread_count
-    from grade.search.deadline import NEVER, Deadline
+    from grade.progress import NEVER, Deadline
     from grade.units import parse_seconds
     from grade.verify import COUNTING_SHARE, files, read_patterns, verify_patterns, with_estimates
 
@@ -72,7 +72,7 @@ def verify(settings: VerifySettings, output: OutputSettings) -> None:
         supports = with_estimates(graphs, patterns, supports, threads, deadline)
     if settings.out is not None:
         files.write_supports(settings.out, patterns, supports, graphs)
-    exact = sum(support.quality == "exact" for support in supports)
+    exact = sum(support.occurrences_quality == "exact" for support in supports)
     data = {
         "set": settings.graphs,
         "patterns": len(patterns),
@@ -115,7 +115,7 @@ def show_catalogue(run: Any, catalogue: Any, top: int, seconds: float | None, ou
         "partial": catalogue.run["partial"],
         "constraints": catalogue.run["constraints"],
         "levels": catalogue.levels,
-        "motifs": [dataclasses.asdict(motif) for motif in motifs],
+        "motifs": [catalogue.data(motif) for motif in motifs],
         **({"seconds": seconds} if seconds is not None else {}),
     }
     show(output, data, lambda: motif_lines(str(run), catalogue, motifs, seconds))

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from grade.graphs import GraphSet, Pattern
 from grade.graphs.concatenation import edge_vocabulary, node_vocabulary, reindex
+from grade.progress import Progress
 from grade.sampling.census import take_census
-
-Progress = Callable[[float], bool]
 
 
 @dataclass(frozen=True)

@@ -18,17 +18,11 @@ class Counts:
 
     def __init__(self, tables: dict[int, PatternTable], weights: dict[int, NDArray[np.float64]]) -> None:
         self.tables, self.weights = tables, weights
-        self.order = {size: np.argsort(table.keys) for size, table in tables.items()}
 
     def of(self, patterns: PatternTable) -> tuple[NDArray[np.float64], float]:
         """([n] weight of each pattern, 0 where it is not counted; weight of all patterns of that size)."""
         table, weights = self.tables[patterns.size], self.weights[patterns.size]
-        if len(patterns) == 0 or len(table) == 0:
-            return np.zeros(len(patterns)), float(weights.sum())
-        sort = self.order[patterns.size]
-        place = np.searchsorted(table.keys[sort], patterns.keys).clip(max=len(table) - 1)
-        row = sort[place]
-        return np.where(table.keys[row] == patterns.keys, weights[row], 0.0), float(weights.sum())
+        return np.append(weights, 0.0)[table.find(patterns)], float(weights.sum())
 
     def to_arrays(self, prefix: str = "counts") -> dict[str, NDArray[Any]]:
         """Everything as arrays under names that begin with the prefix."""

@@ -13,14 +13,9 @@ def connected_parts(patterns: PatternTable, kept: PatternTable) -> NDArray[np.in
     """
     size = patterns.size
     result = np.full((len(patterns), size), -1, np.int64)
-    if len(patterns) == 0 or len(kept) == 0:
-        return result
-    order = np.argsort(kept.keys)
-    keys = kept.keys[order]
     for node in range(size):
         whole, part = without(patterns, node)
-        place = np.minimum(np.searchsorted(keys, part.keys), len(keys) - 1)
-        result[whole, node] = np.where(keys[place] == part.keys, order[place], -1)
+        result[whole, node] = kept.find(part)
     return result
 
 

@@ -1,7 +1,7 @@
 """Patterns: connected typed digraphs of k nodes, identified by their exact canonical form."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -149,6 +149,44 @@ class PatternTable:
             self.node_vocabulary,
             self.edge_vocabulary,
         )
+
+    @classmethod
+    def concatenate(cls, tables: "Iterable[PatternTable]") -> "PatternTable":
+        """The patterns of tables of one size and vocabulary, one after the other.
+
+        >>> table = PatternTable.from_keys(["0.1/0>1", "1.1/0>1"])
+        >>> len(PatternTable.concatenate([table, table])), len(PatternTable.concatenate([table, table]).unique())
+        (4, 2)
+        """
+        tables = list(tables)
+        return cls(
+            np.concatenate([table.node_types for table in tables]),
+            np.concatenate([table.edges for table in tables]),
+            np.concatenate([table.automorphisms for table in tables]),
+            tables[0].node_vocabulary,
+            tables[0].edge_vocabulary,
+        )
+
+    def unique(self) -> "PatternTable":
+        """The different patterns, sorted by key."""
+        return self.take(np.unique(self.keys, return_index=True)[1])
+
+    def find(self, wanted: "PatternTable") -> NDArray[np.int64]:
+        """[wanted] the row of each wanted pattern (of the same size and vocabulary), -1 where it is not here.
+
+        >>> PatternTable.from_keys(["0.1/0>1", "1.1/0>1"]).find(PatternTable.from_keys(["1.1/0>1", "2.2/0>1"])).tolist()
+        [1, -1]
+        """
+        if len(self) == 0 or len(wanted) == 0:
+            return np.full(len(wanted), -1, np.int64)
+        place = np.searchsorted(self.keys, wanted.keys, sorter=self.order).clip(max=len(self) - 1)
+        rows = self.order[place]
+        return np.where(self.keys[rows] == wanted.keys, rows, -1)
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """[n] the rows in the order of their keys."""
+        return np.argsort(self.keys)
 
     @cached_property
     def keys(self) -> NDArray[np.void]:

@@ -12,8 +12,8 @@ from grade.files import whole_file
 from grade.graphs import Pattern
 from grade.report.drawing import svg
 from grade.report.page import render
-from grade.report.tables import amount
 from grade.runs import Catalogue, Motif, RunFolder
+from grade.support import amount
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Pair:
         """Occurrences after by occurrences before."""
         assert self.before is not None
         assert self.after is not None
-        return self.after.occurrences / max(self.before.occurrences, 1e-9)
+        return self.after.support.occurrences / max(self.before.support.occurrences, 1e-9)
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def compare(first: Catalogue, second: Catalogue) -> Comparison:
     changed = [
         pair
         for pair in both
-        if pair.before and pair.after and pair.before.occurrences != pair.after.occurrences
+        if pair.before and pair.after and pair.before.support.occurrences != pair.after.support.occurrences
     ]
     changed.sort(key=lambda pair: -max(pair.change, 1 / max(pair.change, 1e-9)))
     return Comparison(
@@ -126,6 +126,6 @@ def numbers(motif: Motif | None) -> list[str]:
         return ["-"] * 3
     return [
         f"#{motif.id}",
-        amount(motif.occurrences, motif.occurrences_quality),
-        amount(motif.graphs, motif.graphs_quality),
+        amount(motif.support.occurrences, motif.support.occurrences_quality),
+        amount(motif.support.graphs, motif.support.graphs_quality),
     ]

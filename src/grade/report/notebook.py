@@ -5,9 +5,9 @@ from html import escape
 
 from grade.graphs.patterns import Pattern
 from grade.report.drawing import svg
-from grade.report.tables import amount
 from grade.runs import Catalogue
 from grade.sampling.census import Census
+from grade.support import amount
 
 SHOWN = 10
 
@@ -30,9 +30,8 @@ def catalogue_html(catalogue: Catalogue) -> str:
         (
             pattern,
             [
-                amount(motif.occurrences, motif.occurrences_quality),
-                amount(motif.graphs, motif.graphs_quality),
-                amount(motif.disjoint, motif.disjoint_quality),
+                amount(motif.support.value(name), motif.support.quality(name))
+                for name in ("occurrences", "graphs", "disjoint")
             ],
         )
         for motif, pattern in zip(catalogue.motifs[:SHOWN], catalogue.patterns[:SHOWN], strict=True)

@@ -26,9 +26,9 @@ from grade.graphs import GraphSet, Pattern
 from grade.report.drawing import svg
 from grade.report.overlap import contained_in, one_node_apart
 from grade.report.surroundings import Places
-from grade.report.tables import amount
 from grade.runs import Catalogue, Motif, RunFolder
 from grade.sources import load
+from grade.support import SUPPORTS, amount
 
 MANY = 200  # motifs from which on each shows one place, not several
 PLACES = 3
@@ -143,12 +143,19 @@ def motif_data(
             "types": sorted(set(pattern.type_names)),
             "picture": svg(pattern),
             "score": motif.score if math.isfinite(motif.score) else None,
-            "occurrences": [motif.occurrences, motif.occurrences_quality, motif.standard_error],
-            "graphs": [motif.graphs, motif.graphs_quality],
-            "disjoint": [motif.disjoint, motif.disjoint_quality],
-            "coverage": [round(100 * motif.coverage / nodes, 2), motif.coverage_quality],
-            "common": motif.most_common,
-            "places": [asdict(place) for place in places.of(motif, pattern, most)] if places else [],
+            "occurrences": [
+                motif.support.occurrences,
+                motif.support.occurrences_quality,
+                motif.support.standard_error,
+            ],
+            "graphs": [motif.support.graphs, motif.support.graphs_quality],
+            "disjoint": [motif.support.value("disjoint"), motif.support.disjoint_quality],
+            "coverage": [
+                round(100 * motif.support.value("coverage") / nodes, 2),
+                motif.support.coverage_quality,
+            ],
+            "common": catalogue.most_common(motif, 10),
+            "places": [asdict(place) for place in places.of(motif, most)] if places else [],
             "near": [catalogue.motifs[other].id for other in near[row]],
             "contains": [catalogue.motifs[other].id for other, _ in inner[row]],
             "blocks": blocks[row],
@@ -186,10 +193,10 @@ def level_rows(levels: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def qualities(motifs: Sequence[Motif]) -> dict[str, dict[str, int]]:
     """Support -> quality -> number of motifs."""
-    names = ("occurrences", "graphs", "disjoint", "coverage")
+    names = [name for name in SUPPORTS if any(getattr(motif.support, name) is not None for motif in motifs)]
     counts: dict[str, dict[str, int]] = {name: {} for name in names}
     for motif in motifs:
         for name in names:
-            quality = getattr(motif, f"{name}_quality")
+            quality = motif.support.quality(name)
             counts[name][quality] = counts[name].get(quality, 0) + 1
     return counts

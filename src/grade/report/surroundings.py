@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grade.graphs import GraphSet, Pattern
+from grade.graphs import GraphSet
 from grade.report.drawing import Node, draw
 from grade.runs import Motif
 from grade.verify.counting import Verifier
@@ -71,20 +71,16 @@ class Places:
 
     def __init__(self, graphs: GraphSet, fusible: bool = False) -> None:
         self.graphs, self.fusible = graphs, fusible
-        self.number = {name: i for i, name in reversed(list(enumerate(graphs.graph_names)))}
         self.matchers: dict[int, Verifier] = {}
 
-    def of(self, motif: Motif, pattern: Pattern, most: int) -> list[Place]:
+    def of(self, motif: Motif, most: int) -> list[Place]:
         """One occurrence in each of the first graphs; of the stored examples where those take too long to search."""
         found = []
-        for name, _ in motif.most_common[:most]:
-            graph = self.number.get(name)
-            if graph is None:
-                continue
+        for graph, _ in motif.support.most_common(most):
             if graph not in self.matchers:
                 self.matchers[graph] = Verifier(self.graphs.subset([graph]), 1, self.fusible)
-            rows = self.matchers[graph].occurrences(pattern, 1, SECONDS)
+            rows = self.matchers[graph].occurrences(motif.pattern, 1, SECONDS)
             found += [place_of(self.graphs, (row + self.graphs.node_offsets[graph]).tolist()) for row in rows]
         if not found:
-            found = [place_of(self.graphs, occurrence) for occurrence in motif.examples[:1]]
+            found = [place_of(self.graphs, occurrence) for occurrence in motif.support.examples[:1]]
         return found

@@ -3,7 +3,8 @@
     run          name, value              settings, set, what stopped the run early
     levels       size, candidates, ...    one row for each size of the search
     motifs       id, key, size, ...       one row for each pattern found, best first
-    motif_graphs motif, graph, ...        the graphs where a motif is most common
+    motif_graphs motif, graph, ...        how often a motif occurs in each graph that has it
+    graphs       graph, name              the names of the graphs
     occurrences  motif, graph, nodes      some of its occurrences, as global node ids
 
 Numbers carry their quality: ``exact``, ``estimate`` (with a standard error) or ``lower bound``.
@@ -11,8 +12,7 @@ Numbers carry their quality: ``exact``, ``estimate`` (with a standard error) or 
 
 import json
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,28 +20,44 @@ from grade.errors import InputError
 from grade.files import whole_file
 from grade.graphs.patterns import Pattern, PatternTable
 from grade.showing import shown_by
+from grade.support import Support
+
+FORMAT = 2
+SUPPORT_COLUMNS = tuple(Support(0).numbers())
+COLUMNS = ("id", "key", "size", "text", "score", *SUPPORT_COLUMNS)
 
 
 @dataclass(frozen=True)
 class Motif:
-    """A pattern that was found, with what is known of it."""
+    """A pattern that a run reports, with its supports."""
 
     id: int  # 1 is the best
-    key: str
-    size: int
-    text: str
-    score: float
-    occurrences: float
-    occurrences_quality: str
-    standard_error: float | None
-    graphs: int
-    graphs_quality: str
-    disjoint: int
-    disjoint_quality: str
-    coverage: int  # nodes in some occurrence
-    coverage_quality: str
-    most_common: list[tuple[str, int]] = field(default_factory=list)  # (graph name, occurrences there)
-    examples: list[list[int]] = field(default_factory=list)  # global node ids
+    pattern: Pattern
+    support: Support
+    score: float  # the search's
+
+    @property
+    def key(self) -> str:
+        return self.pattern.key
+
+    @property
+    def size(self) -> int:
+        return self.pattern.size
+
+    @property
+    def text(self) -> str:
+        return str(self.pattern)
+
+    def row(self) -> dict[str, Any]:
+        """The motif as one row of a table: plain numbers and texts."""
+        return {
+            "id": self.id,
+            "key": self.key,
+            "size": self.size,
+            "text": self.text,
+            "score": self.score,
+            **self.support.numbers(),
+        }
 
 
 @dataclass(frozen=True)
@@ -53,14 +69,24 @@ class Catalogue:
     motifs: list[Motif]
     node_vocabulary: tuple[str, ...]
     edge_vocabulary: tuple[str, ...]
+    graph_names: tuple[str, ...] = ()
 
     @property
     def patterns(self) -> list[Pattern]:
         """The motifs' patterns, in their order; they may differ in size when a run was stopped early."""
-        tables = (
-            PatternTable.from_keys([m.key], self.node_vocabulary, self.edge_vocabulary) for m in self.motifs
-        )
-        return [table[0] for table in tables]
+        return [motif.pattern for motif in self.motifs]
+
+    def most_common(self, motif: Motif, n: int) -> list[tuple[str, int]]:
+        """The graphs where a motif is most common, as (name, occurrences)."""
+        return [(self.graph_names[graph], count) for graph, count in motif.support.most_common(n)]
+
+    def data(self, motif: Motif) -> dict[str, Any]:
+        """A motif as JSON has it."""
+        return {
+            **motif.row(),
+            "most_common": [list(pair) for pair in self.most_common(motif, 10)],
+            "examples": motif.support.examples,
+        }
 
     _repr_html_ = shown_by("grade.report.notebook", "catalogue_html")
 
@@ -76,14 +102,15 @@ class Catalogue:
                 connection.close()
 
     def _fill(self, connection: sqlite3.Connection) -> None:
-        columns = [f.name for f in fields(Motif) if f.name not in ("most_common", "examples")]
+        columns = list(COLUMNS)
         connection.executescript(
-            "PRAGMA user_version = 1;"
+            f"PRAGMA user_version = {FORMAT};"
             "CREATE TABLE run (name TEXT PRIMARY KEY, value TEXT);"
             "CREATE TABLE levels (size INTEGER PRIMARY KEY, candidates INTEGER, kept INTEGER, instances INTEGER,"
             " best REAL);"
             f"CREATE TABLE motifs ({', '.join(columns)}, PRIMARY KEY (id));"
-            "CREATE TABLE motif_graphs (motif INTEGER, graph TEXT, occurrences INTEGER);"
+            "CREATE TABLE motif_graphs (motif INTEGER, graph INTEGER, occurrences INTEGER);"
+            "CREATE TABLE graphs (graph INTEGER PRIMARY KEY, name TEXT);"
             "CREATE TABLE occurrences (motif INTEGER, nodes TEXT);"
         )
         whole = {
@@ -100,16 +127,18 @@ class Catalogue:
             [[row[name] for name in names] for row in self.levels],
         )
         for motif in self.motifs:
-            values = asdict(motif)
+            values = motif.row()
             marks = ", ".join("?" * len(columns))
             connection.execute(f"INSERT INTO motifs VALUES ({marks})", [values[name] for name in columns])
             connection.executemany(
-                "INSERT INTO motif_graphs VALUES (?, ?, ?)", [(motif.id, n, c) for n, c in motif.most_common]
+                "INSERT INTO motif_graphs VALUES (?, ?, ?)",
+                [(motif.id, g, c) for g, c in motif.support.per_graph],
             )
             connection.executemany(
                 "INSERT INTO occurrences VALUES (?, ?)",
-                [(motif.id, json.dumps(nodes)) for nodes in motif.examples],
+                [(motif.id, json.dumps(nodes)) for nodes in motif.support.examples],
             )
+        connection.executemany("INSERT INTO graphs VALUES (?, ?)", enumerate(self.graph_names))
         connection.commit()
 
     @classmethod
@@ -124,21 +153,29 @@ class Catalogue:
         try:
             run = {row["name"]: json.loads(row["value"]) for row in connection.execute("SELECT * FROM run")}
             levels = [dict(row) for row in connection.execute("SELECT * FROM levels ORDER BY size")]
-            common: dict[int, list[tuple[str, int]]] = {}
+            per_graph: dict[int, list[tuple[int, int]]] = {}
             for row in connection.execute("SELECT * FROM motif_graphs ORDER BY rowid"):
-                common.setdefault(row["motif"], []).append((row["graph"], row["occurrences"]))
+                per_graph.setdefault(row["motif"], []).append((row["graph"], row["occurrences"]))
             examples: dict[int, list[list[int]]] = {}
             for row in connection.execute("SELECT * FROM occurrences ORDER BY rowid"):
                 examples.setdefault(row["motif"], []).append(json.loads(row["nodes"]))
+            names = tuple(row["name"] for row in connection.execute("SELECT name FROM graphs ORDER BY graph"))
+            vocabularies = tuple(run.pop("node_vocabulary")), tuple(run.pop("edge_vocabulary"))
             motifs = [
                 Motif(
-                    **dict(row), most_common=common.get(row["id"], []), examples=examples.get(row["id"], [])
+                    row["id"],
+                    PatternTable.from_keys([row["key"]], *vocabularies)[0],
+                    Support(
+                        **{name: row[name] for name in SUPPORT_COLUMNS},
+                        per_graph=per_graph.get(row["id"], []),
+                        examples=examples.get(row["id"], []),
+                    ),
+                    row["score"],
                 )
                 for row in connection.execute("SELECT * FROM motifs ORDER BY id")
             ]
-            vocabularies: Sequence[Any] = [run.pop("node_vocabulary"), run.pop("edge_vocabulary")]
-        except (sqlite3.DatabaseError, ValueError, KeyError, TypeError) as error:
+        except (sqlite3.DatabaseError, ValueError, LookupError, TypeError) as error:
             raise InputError(f"{path} is damaged; remove it and start the run again.") from error
         finally:
             connection.close()
-        return cls(run, levels, motifs, tuple(vocabularies[0]), tuple(vocabularies[1]))
+        return cls(run, levels, motifs, *vocabularies, names)

@@ -14,6 +14,7 @@ A stage whose file is there is not done again: a run that was killed goes on, an
 import json
 import re
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,11 @@ from grade import __version__
 from grade.errors import InputError
 from grade.files import refuse_writing, whole_file, writable_target
 from grade.graphs import GraphSet, Pattern, PatternTable
+from grade.runs.catalogue import Catalogue
 from grade.search import Level, OccurrenceLists
+from grade.support import Support
 
-FORMAT = 1
+FORMAT = 2
 RUN_FILE, CATALOGUE_FILE = "run.json", "catalogue.sqlite"
 FREE = ("threads", "time_budget", "out")  # settings that may change when a run goes on
 
@@ -39,7 +42,7 @@ class RunFolder:
     @classmethod
     def begin(cls, path: Path, settings: dict[str, Any], graphs: GraphSet) -> "RunFolder":
         """Start a run, or go on with one of the same settings and the same set."""
-        wanted = {name: value for name, value in settings.items() if name not in FREE}
+        wanted = json.loads(json.dumps({name: value for name, value in settings.items() if name not in FREE}))
         description = {
             "format": FORMAT,
             "version": __version__,
@@ -116,6 +119,21 @@ class RunFolder:
     @property
     def catalogue(self) -> Path:
         return self.path / CATALOGUE_FILE
+
+    def finished_catalogue(self) -> Catalogue | None:
+        """The catalogue, if there is one; that of a run which a time budget stopped is made again."""
+        found = Catalogue.load(self.catalogue) if self.catalogue.is_file() else None
+        return None if found is None or found.run["partial"] else found
+
+    def load_support(self, size: int, row: int) -> Support | None:
+        """The verified supports of a pattern, by its size and its row in the level; None where there are none."""
+        known = self.read_json(f"supports/k-{size:02}-{row:04}.json")
+        if known is None:
+            return None
+        return Support(**{**known, "per_graph": [(graph, count) for graph, count in known["per_graph"]]})
+
+    def save_support(self, size: int, row: int, support: Support) -> None:
+        self.write_json(f"supports/k-{size:02}-{row:04}.json", asdict(support))
 
     def write_json(self, name: str, data: Any) -> None:
         with whole_file(self.path / name) as temporary:

@@ -4,7 +4,6 @@ A new sampler is one new file: a function from a `Request` to a `Draw`, register
 in this package's ``__init__``.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -14,11 +13,10 @@ from numpy.typing import NDArray
 from grade import _core
 from grade.errors import InputError
 from grade.graphs import GraphSet, PatternTable, SubgraphSample
+from grade.progress import Progress
 from grade.registry import Registry
 
 WEIGHTINGS = ("occurrences", "graphs", "edges")
-
-Progress = Callable[[float], bool]  # gets the share done; False stops the work with KeyboardInterrupt
 
 
 @dataclass(frozen=True, kw_only=True)

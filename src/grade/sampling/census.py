@@ -7,7 +7,7 @@ its checks, its result and how that is kept in a file.
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +22,12 @@ from grade.files import whole_file, writable_target
 from grade.graphs import GraphSet, Pattern, PatternTable
 from grade.graphs.patterns import MAX_SIZE
 from grade.machine import available_memory, thread_count
+from grade.progress import Progress
 from grade.showing import shown_by
 
 FORMAT = "grade-census"
 VERSION = 1
 SUFFIXES = (".npz", ".parquet")
-
-Progress = Callable[[float], bool]  # gets the share done; False stops the work with KeyboardInterrupt
 
 
 @dataclass(frozen=True, eq=False)

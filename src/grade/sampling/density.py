@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from grade.errors import InputError
 from grade.graphs import GraphSet, PatternTable, SubgraphSample
 from grade.machine import available_memory
-from grade.sampling.base import Progress, Request, Sampler
+from grade.progress import Progress
+from grade.sampling.base import Request, Sampler
 from grade.sampling.census import Census, take_census
 
 FIRST_BATCH = 1_000
@@ -71,7 +72,7 @@ def grow(sampler: Sampler, request: Request, recorder: Recorder, wanted: int) ->
     """Batches of one sequence, recorded, until so many patterns have been seen."""
 
     def progress(_: float) -> bool:
-        return request.progress is None or request.progress(min(recorder.seen / wanted, 1.0))
+        return request.progress is None or request.progress(min(recorder.seen / wanted, 1.0)) is not False
 
     stream = 0
     while recorder.seen < wanted:
@@ -128,10 +129,8 @@ def reached_density(patterns: PatternTable, census: Census) -> float:
 
 def rows_of(patterns: PatternTable, census: Census) -> NDArray[np.int64]:
     """[patterns] the row of each in the census."""
-    order = np.argsort(census.patterns.keys)
-    places = np.searchsorted(census.patterns.keys, patterns.keys, sorter=order)
-    rows = order[np.minimum(places, len(census.patterns) - 1)]
-    if not np.array_equal(census.patterns.keys[rows], patterns.keys):
+    rows = census.patterns.find(patterns)
+    if (rows < 0).any():
         raise InputError(
             f"The census of {census.set} lacks patterns that were drawn, so it is of another graph set; give the"
             " census of this one, or leave it out."

@@ -10,7 +10,8 @@ from grade.errors import InputError
 from grade.graphs import GraphSet, SubgraphSample
 from grade.graphs.part_counts import part_size
 from grade.machine import available_memory, thread_count
-from grade.sampling.base import WEIGHTINGS, Progress, Request, samplers
+from grade.progress import Progress
+from grade.sampling.base import WEIGHTINGS, Request, samplers
 from grade.sampling.census import Census, check_size
 from grade.sampling.density import census_for, check_density, draw_to_density, reached_density
 from grade.sampling.part_census import count_parts

@@ -9,7 +9,8 @@ from grade.graphs import GraphSet, PatternTable
 from grade.graphs.counts import Counts
 from grade.graphs.part_counts import PartCounts
 from grade.machine import thread_count
-from grade.sampling.census import Progress, take_census
+from grade.progress import Progress
+from grade.sampling.census import take_census
 
 MOST_OCCURRENCES = 100_000_000  # whose neighbours are counted, one by one: some seconds
 

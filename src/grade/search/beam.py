@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from grade import _core
 from grade.errors import InputError
 from grade.graphs import GraphSet
+from grade.progress import NEVER, Deadline
 from grade.search.constraints import Constraints
-from grade.search.deadline import NEVER, Deadline
 from grade.search.expand import grow
 from grade.search.occurrences import OccurrenceLists
 
@@ -119,7 +119,7 @@ def smallest(graphs: GraphSet, bounds: Bounds, constraints: Constraints, threads
         needed = count * 2 * (START * BYTES_PER_NODE + BYTES_PER_OCCURRENCE)
         raise InputError(
             f"The {count:,} subgraphs of {START} nodes that the search starts from do not fit the memory budget;"
-            f" raise --memory to {needed / 2**20:,.0f}M or more."
+            f" raise `memory` to {needed / 2**20:,.0f}M or more."
         )
     lists = OccurrenceLists.all_of_size(graphs, START, count, threads)
     lists = lists.take(np.flatnonzero(constraints.may_grow(lists.patterns)))

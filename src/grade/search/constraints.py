@@ -1,15 +1,16 @@
-"""What a pattern must look like. Each rule says what it allows to grow further and what it accepts in the end.
+"""What a pattern must look like. A constraint is one field: its flag, help, limits, words and test stand beside it.
 
-A rule that holds for every connected subgraph of a pattern that satisfies it (no forbidden type, degrees, number of
-edges, no cycle) prunes while candidates grow, most of them before an occurrence is even made. The others (contains a
-type, one source, one sink, fewest edges, fusible) are enforced at the end; "contains" also prunes occurrences from
-which the wanted type cannot be reached in the steps that are left.
+A test that holds for every connected induced part of a pattern that passes it (no forbidden type, degrees, most edges,
+no cycle) prunes while candidates grow, most of them before an occurrence is even made. The others (contains a type, one
+source, one sink, fewest edges) are applied at the end; "contains" also prunes occurrences from which the wanted type
+cannot be reached in the steps that are left. Fusibility and the number of graphs concern occurrences, not patterns:
+they have no test here.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,25 +18,45 @@ from numpy.typing import NDArray
 from grade.errors import InputError
 from grade.graphs import GraphSet, PatternTable
 from grade.graphs.strings import ranges
+from grade.settings.parameters import PARAMETER, Parameter, Settings
 
 FAR = 255  # a distance beyond every search
 UNLIMITED = 10_000
 
 Verdict = NDArray[np.bool_]  # [patterns]
+Test = Callable[[PatternTable, Any], Verdict]  # of patterns, and the value that was asked for
+
+RULE = "rule"  # the key of a field's metadata under which its Rule stands
 
 
-class Rule(Protocol):
-    """One constraint on patterns."""
+@dataclass(frozen=True)
+class Rule:
+    """What one constraint says, and how patterns are tested for it."""
 
-    def may_grow(self, patterns: PatternTable) -> Verdict:
-        """Whether a pattern can be part of a larger one that satisfies the rule."""
-
-    def accepts(self, patterns: PatternTable) -> Verdict:
-        """Whether a pattern satisfies the rule."""
+    words: str  # how a run describes it, with the value in braces
+    test: Test | None = None
+    prunes: bool = False  # whether it holds for every connected part of a pattern that passes it
 
 
-def everything(patterns: PatternTable) -> Verdict:
-    return np.ones(len(patterns), bool)
+def constraint(
+    help: str,
+    flag: str,
+    words: str,
+    test: Test | None = None,
+    *,
+    prunes: bool = False,
+    default: Any = None,
+    metavar: str | None = None,
+    least: float | None = None,
+) -> Any:
+    """A field of `Constraints`; its default asks for nothing."""
+    return field(
+        default=default,
+        metadata={
+            PARAMETER: Parameter(help, (flag,), metavar, least),
+            RULE: Rule(words, test, prunes),
+        },
+    )
 
 
 def matching_types(globs: Sequence[str], vocabulary: Sequence[str]) -> NDArray[np.bool_]:
@@ -51,215 +72,224 @@ def inner_edges(patterns: PatternTable) -> NDArray[np.bool_]:
     return (patterns.edges > 0) & ~np.eye(patterns.size, dtype=bool)
 
 
-@dataclass(frozen=True)
-class Contains:
-    """At least one node of a type that matches."""
-
-    glob: str
-
-    def may_grow(self, patterns: PatternTable) -> Verdict:
-        return everything(patterns)
-
-    def accepts(self, patterns: PatternTable) -> Verdict:
-        wanted = matching_types([self.glob], patterns.node_vocabulary)
-        return np.asarray(np.any(wanted[patterns.node_types], axis=1))
+def has_types(patterns: PatternTable, globs: Sequence[str]) -> Verdict:
+    matches = [matching_types([glob], patterns.node_vocabulary)[patterns.node_types] for glob in globs]
+    return np.asarray(np.all([np.any(match, axis=1) for match in matches], axis=0))
 
 
-@dataclass(frozen=True)
-class TypesWithin:
-    """Only nodes of the allowed types."""
-
-    only: tuple[str, ...] = ()
-    never: tuple[str, ...] = ()
-
-    def allowed(self, vocabulary: Sequence[str]) -> NDArray[np.bool_]:
-        """[types] whether a type may occur."""
-        allowed = matching_types(self.only, vocabulary) if self.only else np.ones(len(vocabulary), bool)
-        if self.never:
-            allowed &= ~matching_types(self.never, vocabulary)
-        if not allowed.any():
-            raise InputError(
-                "The allowed and forbidden types leave no node type at all; relax --only or --never."
-            )
-        return allowed
-
-    def may_grow(self, patterns: PatternTable) -> Verdict:
-        return np.asarray(np.all(self.allowed(patterns.node_vocabulary)[patterns.node_types], axis=1))
-
-    accepts = may_grow
+def has_only_types(patterns: PatternTable, globs: Sequence[str]) -> Verdict:
+    return np.asarray(np.all(matching_types(globs, patterns.node_vocabulary)[patterns.node_types], axis=1))
 
 
-@dataclass(frozen=True)
-class MaxDegree:
-    """Degrees inside the pattern, self-loops aside."""
-
-    most_in: int = UNLIMITED
-    most_out: int = UNLIMITED
-
-    def may_grow(self, patterns: PatternTable) -> Verdict:
-        edges = inner_edges(patterns)
-        fits_in = np.all(edges.sum(axis=1) <= self.most_in, axis=1)
-        fits_out = np.all(edges.sum(axis=2) <= self.most_out, axis=1)
-        return np.asarray(fits_in & fits_out)
-
-    accepts = may_grow
+def has_no_types(patterns: PatternTable, globs: Sequence[str]) -> Verdict:
+    return np.asarray(~np.any(matching_types(globs, patterns.node_vocabulary)[patterns.node_types], axis=1))
 
 
-@dataclass(frozen=True)
-class EdgeCount:
-    """Number of edges of the pattern, self-loops aside."""
-
-    fewest: int = 0
-    most: int = UNLIMITED
-
-    def may_grow(self, patterns: PatternTable) -> Verdict:
-        return np.asarray(inner_edges(patterns).sum(axis=(1, 2)) <= self.most)
-
-    def accepts(self, patterns: PatternTable) -> Verdict:
-        count = inner_edges(patterns).sum(axis=(1, 2))
-        return np.asarray((count >= self.fewest) & (count <= self.most))
+def in_degrees_at_most(patterns: PatternTable, most: int) -> Verdict:
+    return np.asarray(np.all(inner_edges(patterns).sum(axis=1) <= most, axis=1))
 
 
-@dataclass(frozen=True)
-class Acyclic:
-    """No directed cycle, and no self-loop."""
-
-    def may_grow(self, patterns: PatternTable) -> Verdict:
-        reach = patterns.edges > 0
-        for via in range(patterns.size):
-            reach = reach | (reach[:, :, via, None] & reach[:, None, via, :])
-        return np.asarray(~np.any(np.diagonal(reach, axis1=1, axis2=2), axis=1))
-
-    accepts = may_grow
+def out_degrees_at_most(patterns: PatternTable, most: int) -> Verdict:
+    return np.asarray(np.all(inner_edges(patterns).sum(axis=2) <= most, axis=1))
 
 
-@dataclass(frozen=True)
-class SingleEnd:
-    """Exactly one node without in-coming edges (a source), or without out-going ones (a sink)."""
-
-    source: bool
-
-    def may_grow(self, patterns: PatternTable) -> Verdict:
-        return everything(patterns)
-
-    def accepts(self, patterns: PatternTable) -> Verdict:
-        degrees = inner_edges(patterns).sum(axis=1 if self.source else 2)
-        return np.asarray((degrees == 0).sum(axis=1) == 1)
+def edges_at_least(patterns: PatternTable, fewest: int) -> Verdict:
+    return np.asarray(inner_edges(patterns).sum(axis=(1, 2)) >= fewest)
 
 
-@dataclass(frozen=True)
-class Constraints:
-    """All constraints of a search.
+def edges_at_most(patterns: PatternTable, most: int) -> Verdict:
+    return np.asarray(inner_edges(patterns).sum(axis=(1, 2)) <= most)
 
-    >>> case_study = Constraints.of(contains=["Conv*"], max_in_degree=2, max_out_degree=2)
+
+def is_acyclic(patterns: PatternTable, _: bool) -> Verdict:
+    reach = patterns.edges > 0
+    for via in range(patterns.size):
+        reach = reach | (reach[:, :, via, None] & reach[:, None, via, :])
+    return np.asarray(~np.any(np.diagonal(reach, axis1=1, axis2=2), axis=1))
+
+
+def has_one_source(patterns: PatternTable, _: bool) -> Verdict:
+    return np.asarray((inner_edges(patterns).sum(axis=1) == 0).sum(axis=1) == 1)
+
+
+def has_one_sink(patterns: PatternTable, _: bool) -> Verdict:
+    return np.asarray((inner_edges(patterns).sum(axis=2) == 0).sum(axis=1) == 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constraints(Settings):
+    """All constraints of a search. Degrees, edges, sources and sinks are those of the pattern, self-loops aside.
+
+    >>> case_study = Constraints(contains="Conv*", max_in_degree=2, max_out_degree=2)
     >>> case_study.describe()
     ['contains Conv*', 'in-degree at most 2', 'out-degree at most 2']
     """
 
-    contains: tuple[str, ...] = ()
-    only: tuple[str, ...] = ()
-    never: tuple[str, ...] = ()
-    max_in_degree: int | None = None
-    max_out_degree: int | None = None
-    min_edges: int | None = None
-    max_edges: int | None = None
-    acyclic: bool = False
-    single_source: bool = False
-    single_sink: bool = False
-    fusible: bool = False
-    min_graphs: int = 1
-    rules: tuple[Rule, ...] = field(default=(), compare=False, repr=False)
+    contains: tuple[str, ...] = constraint(
+        "At least one node of a type that matches, e.g. 'Conv*'; may be given several times.",
+        "--contains",
+        "contains {}",
+        has_types,
+        default=(),
+        metavar="GLOB",
+    )
+    only: tuple[str, ...] = constraint(
+        "Only types that match; may be given several times.",
+        "--only",
+        "only {}",
+        has_only_types,
+        prunes=True,
+        default=(),
+        metavar="GLOB",
+    )
+    never: tuple[str, ...] = constraint(
+        "No type that matches; may be given several times.",
+        "--never",
+        "never {}",
+        has_no_types,
+        prunes=True,
+        default=(),
+        metavar="GLOB",
+    )
+    max_in_degree: int | None = constraint(
+        "Most edges into a node, inside the pattern; self-loops do not count.",
+        "--max-in-degree",
+        "in-degree at most {}",
+        in_degrees_at_most,
+        prunes=True,
+        metavar="N",
+        least=1,
+    )
+    max_out_degree: int | None = constraint(
+        "Most edges out of a node, inside the pattern; self-loops do not count.",
+        "--max-out-degree",
+        "out-degree at most {}",
+        out_degrees_at_most,
+        prunes=True,
+        metavar="N",
+        least=1,
+    )
+    min_edges: int | None = constraint(
+        "Fewest edges; self-loops do not count.",
+        "--min-edges",
+        "edges at least {}",
+        edges_at_least,
+        metavar="N",
+        least=0,
+    )
+    max_edges: int | None = constraint(
+        "Most edges; self-loops do not count.",
+        "--max-edges",
+        "edges at most {}",
+        edges_at_most,
+        prunes=True,
+        metavar="N",
+        least=1,
+    )
+    acyclic: bool = constraint(
+        "No directed cycle, and no self-loop.", "--acyclic", "acyclic", is_acyclic, prunes=True, default=False
+    )
+    single_source: bool = constraint(
+        "Exactly one node without in-coming edges; self-loops do not count.",
+        "--single-source",
+        "single source",
+        has_one_source,
+        default=False,
+    )
+    single_sink: bool = constraint(
+        "Exactly one node without out-going edges; self-loops do not count.",
+        "--single-sink",
+        "single sink",
+        has_one_sink,
+        default=False,
+    )
+    fusible: bool = constraint(
+        "Count only occurrences that a compiler can fuse: convex, with edges leaving from one node only.",
+        "--fusible",
+        "fusible",
+        default=False,
+    )
+    min_graphs: int = constraint(
+        "Fewest graphs that contain the pattern.",
+        "--min-graphs",
+        "graphs at least {}",
+        default=1,
+        metavar="N",
+        least=1,
+    )
 
-    @classmethod
-    def of(
-        cls,
-        *,
-        contains: Sequence[str] = (),
-        only: Sequence[str] = (),
-        never: Sequence[str] = (),
-        max_in_degree: int | None = None,
-        max_out_degree: int | None = None,
-        min_edges: int | None = None,
-        max_edges: int | None = None,
-        acyclic: bool = False,
-        single_source: bool = False,
-        single_sink: bool = False,
-        fusible: bool = False,
-        min_graphs: int = 1,
-    ) -> "Constraints":
-        """Check the wishes and turn each into its rule."""
-        for name, value, least in (
-            ("--max-in-degree", max_in_degree, 1),
-            ("--max-out-degree", max_out_degree, 1),
-            ("--max-edges", max_edges, 1),
-            ("--min-edges", min_edges, 0),
-            ("--min-graphs", min_graphs, 1),
-        ):
-            if value is not None and value < least:
-                raise InputError(f"{name} must be at least {least}, not {value}.")
-        if min_edges is not None and max_edges is not None and min_edges > max_edges:
+    def __post_init__(self) -> None:
+        for name in ("contains", "only", "never"):  # one glob, a list of them, or nothing
+            value: Any = getattr(self, name)
+            object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value or ()))
+        super().__post_init__()
+        if None not in (self.min_edges, self.max_edges) and (self.min_edges or 0) > (self.max_edges or 0):
             raise InputError(
-                f"--min-edges {min_edges} is more than --max-edges {max_edges}: no pattern has both."
+                f"`min_edges` is {self.min_edges}, more than `max_edges`, {self.max_edges}: no pattern has both."
             )
-        rules: list[Rule] = [Contains(glob) for glob in contains]
-        if only or never:
-            rules.append(TypesWithin(tuple(only), tuple(never)))
-        if max_in_degree is not None or max_out_degree is not None:
-            rules.append(MaxDegree(max_in_degree or UNLIMITED, max_out_degree or UNLIMITED))
-        if min_edges is not None or max_edges is not None:
-            rules.append(EdgeCount(min_edges or 0, max_edges or UNLIMITED))
-        rules += [Acyclic()] * acyclic + [SingleEnd(True)] * single_source + [SingleEnd(False)] * single_sink
-        return cls(
-            tuple(contains),
-            tuple(only),
-            tuple(never),
-            max_in_degree,
-            max_out_degree,
-            min_edges,
-            max_edges,
-            acyclic,
-            single_source,
-            single_sink,
-            fusible,
-            min_graphs,
-            tuple(rules),
-        )
+
+    def asked_for(self) -> list[tuple[Rule, Any]]:
+        """(rule, value) of the constraints that are not at their defaults."""
+        pairs = [(each, getattr(self, each.name)) for each in fields(self)]
+        return [(each.metadata[RULE], value) for each, value in pairs if value != each.default]
+
+    def may_grow(self, patterns: PatternTable) -> Verdict:
+        """Patterns that can be part of larger ones that satisfy the constraints."""
+        return self._passes(patterns, only_pruning=True)
+
+    def accepts(self, patterns: PatternTable) -> Verdict:
+        """Patterns that satisfy every constraint on patterns."""
+        return self._passes(patterns, only_pruning=False)
+
+    def _passes(self, patterns: PatternTable, only_pruning: bool) -> Verdict:
+        verdict = np.ones(len(patterns), bool)
+        for rule, value in self.asked_for():
+            if rule.test is not None and (rule.prunes or not only_pruning):
+                verdict &= rule.test(patterns, value)
+        return verdict
+
+    def describe(self) -> list[str]:
+        """The constraints in words."""
+        words = []
+        for rule, value in self.asked_for():
+            if rule.test is has_types:  # each of them is wanted
+                words += [rule.words.format(glob) for glob in value]
+            else:
+                words.append(rule.words.format(", ".join(value) if isinstance(value, tuple) else value))
+        return words
 
     def check(self, graphs: GraphSet, k: int) -> None:
         """Refuse wishes that no pattern of k nodes over this set's types can fulfil."""
+        allowed = self.allowed_types(graphs)
+        if not allowed.any():
+            raise InputError(
+                "The allowed and forbidden types leave no node type at all; relax `only` or `never`."
+            )
         for glob in self.contains:
-            matching_types([glob], graphs.node_vocabulary)
-        within = TypesWithin(self.only, self.never).allowed(graphs.node_vocabulary)
-        for glob in self.contains:
-            if not (within & matching_types([glob], graphs.node_vocabulary)).any():
-                raise InputError(f"--contains {glob!r} asks for a type that --only or --never forbid.")
+            if not (allowed & matching_types([glob], graphs.node_vocabulary)).any():
+                raise InputError(f"`contains` {glob!r} asks for a type that `only` or `never` forbid.")
         if self.max_edges is not None and self.max_edges < k - 1:
             raise InputError(
-                f"A connected pattern of {k} nodes has at least {k - 1} edges; raise --max-edges."
+                f"A connected pattern of {k} nodes has at least {k - 1} edges; raise `max_edges`."
             )
         if self.min_edges is not None and self.min_edges > k * (k - 1):
-            raise InputError(f"A pattern of {k} nodes has at most {k * (k - 1)} edges; lower --min-edges.")
+            raise InputError(f"A pattern of {k} nodes has at most {k * (k - 1)} edges; lower `min_edges`.")
+        if self.min_graphs > len(graphs):
+            raise InputError(
+                f"`min_graphs` is {self.min_graphs}, but the set has {len(graphs)} graphs; lower it."
+            )
 
-    def may_grow(self, patterns: PatternTable) -> Verdict:
-        """Patterns worth growing."""
-        verdict = everything(patterns)
-        for rule in self.rules:
-            verdict &= rule.may_grow(patterns)
-        return verdict
-
-    def accepts(self, patterns: PatternTable) -> Verdict:
-        """Patterns that satisfy every rule (fusibility and the number of graphs concern occurrences)."""
-        verdict = everything(patterns)
-        for rule in self.rules:
-            verdict &= rule.accepts(patterns)
-        return verdict
+    def allowed_types(self, graphs: GraphSet) -> NDArray[np.bool_]:
+        """[types] whether nodes of a type may occur."""
+        names = graphs.node_vocabulary
+        allowed = matching_types(self.only, names) if self.only else np.ones(len(names), bool)
+        return allowed & ~matching_types(self.never, names) if self.never else allowed
 
     def allowed_nodes(self, graphs: GraphSet) -> NDArray[np.uint8]:
         """[nodes] whether a node may be added; empty where every node may."""
         if not (self.only or self.never):
             return np.zeros(0, np.uint8)
-        allowed = TypesWithin(self.only, self.never).allowed(graphs.node_vocabulary)
-        return allowed[graphs.node_types].astype(np.uint8)
+        return self.allowed_types(graphs)[graphs.node_types].astype(np.uint8)
 
     def distances(self, graphs: GraphSet, steps: int) -> NDArray[np.uint8]:
         """[nodes] steps, directions aside, to the nearest node of the wanted type; empty without a wish.
@@ -270,28 +300,6 @@ class Constraints:
         if not wishes:
             return np.zeros(0, np.uint8)
         return distances_to(graphs, min(wishes, key=np.count_nonzero), steps)
-
-    def describe(self) -> list[str]:
-        """The constraints in words."""
-        words = [f"contains {glob}" for glob in self.contains]
-        words += [f"only {', '.join(self.only)}"] * bool(self.only)
-        words += [f"never {', '.join(self.never)}"] * bool(self.never)
-        for value, text in (
-            (self.max_in_degree, "in-degree at most"),
-            (self.max_out_degree, "out-degree at most"),
-            (self.min_edges, "edges at least"),
-            (self.max_edges, "edges at most"),
-            (self.min_graphs if self.min_graphs > 1 else None, "graphs at least"),
-        ):
-            words += [f"{text} {value}"] * (value is not None)
-        for wish, text in (
-            (self.acyclic, "acyclic"),
-            (self.single_source, "single source"),
-            (self.single_sink, "single sink"),
-            (self.fusible, "fusible"),
-        ):
-            words += [text] * wish
-        return words
 
 
 def distances_to(graphs: GraphSet, wanted: NDArray[np.bool_], steps: int) -> NDArray[np.uint8]:

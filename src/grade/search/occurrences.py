@@ -103,12 +103,9 @@ class OccurrenceLists:
 
     def aligned(self, wanted: PatternTable) -> "OccurrenceLists":
         """The lists of these patterns, in this order; one that is not here gets an empty list and the count 0."""
-        order = np.argsort(self.patterns.keys)
-        place = np.searchsorted(self.patterns.keys[order], wanted.keys)
-        here = np.zeros(len(wanted), bool)
-        inside = np.flatnonzero(place < len(order))
-        here[inside] = self.patterns.keys[order[place[inside]]] == wanted.keys[inside]
-        found = self.take(order[place[here]])
+        rows = self.patterns.find(wanted)
+        here = rows >= 0
+        found = self.take(rows[here])
         lengths, counts = np.zeros(len(wanted), np.int64), np.zeros(len(wanted))
         exact, complete = np.zeros(len(wanted), bool), np.zeros(len(wanted), bool)
         lengths[here], counts[here] = found.lengths, found.counts

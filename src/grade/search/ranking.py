@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from grade.errors import InputError
 from grade.graphs import GraphSet, PatternTable
+from grade.progress import NEVER, Deadline
 from grade.search.beam import Score
-from grade.search.deadline import NEVER, Deadline
 from grade.search.occurrences import OccurrenceLists
 
 LogProbability = Callable[[PatternTable], NDArray[np.float64]]

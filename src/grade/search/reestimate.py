@@ -6,7 +6,7 @@ smaller, and new seeds draw new lists: given the family, the counts of each repl
 (grade.search.expand), so their mean is, and their spread gives its error.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from grade import _core
 from grade.graphs import GraphSet, PatternTable
 from grade.graphs.node_deletions import connected_parts, without
+from grade.progress import NEVER, Deadline
 from grade.search.beam import START, Bounds, Level, derived
 from grade.search.constraints import Constraints
-from grade.search.deadline import NEVER, Deadline
 from grade.search.expand import grow
 from grade.search.occurrences import OccurrenceLists
 
@@ -74,7 +74,7 @@ def family_of(wanted: Mapping[int, PatternTable], most: int = 4000) -> Family:
         if family:
             options = [shared_parts(family[0], keep) for keep in (3, 2, 1)]
             needed.append(next((o for o in options if len(o) <= most), options[-1]))
-        family.insert(0, distinct(needed))
+        family.insert(0, PatternTable.concatenate(needed).unique())
     return family
 
 
@@ -82,7 +82,7 @@ def shared_parts(patterns: PatternTable, keep: int) -> PatternTable:
     """Of each pattern the ``keep`` connected parts that most of the patterns have, ties by key."""
     found = [without(patterns, node) for node in range(patterns.size)]
     owner = np.concatenate([rows for rows, _ in found])
-    parts = joined([part for _, part in found])
+    parts = PatternTable.concatenate(part for _, part in found)
     _, first, which = np.unique(parts.keys, return_index=True, return_inverse=True)
     pairs = np.unique(np.stack([owner, which], axis=1), axis=0)  # a part that a pattern has twice counts once
     commonness = np.bincount(pairs[:, 1])
@@ -90,24 +90,6 @@ def shared_parts(patterns: PatternTable, keep: int) -> PatternTable:
     begin = np.searchsorted(pairs[order, 0], np.arange(len(patterns)))
     rank = np.arange(len(order)) - begin[pairs[order, 0]]
     return parts.take(first[np.unique(pairs[order[rank < keep], 1])])
-
-
-def joined(tables: Iterable[PatternTable]) -> PatternTable:
-    """The patterns of tables of one size and vocabulary, one after the other."""
-    tables = list(tables)
-    return PatternTable(
-        np.concatenate([table.node_types for table in tables]),
-        np.concatenate([table.edges for table in tables]),
-        np.concatenate([table.automorphisms for table in tables]),
-        tables[0].node_vocabulary,
-        tables[0].edge_vocabulary,
-    )
-
-
-def distinct(tables: Iterable[PatternTable]) -> PatternTable:
-    """The different patterns of some tables, by key."""
-    together = joined(tables)
-    return together.take(np.unique(together.keys, return_index=True)[1])
 
 
 def draw_counts(

@@ -2,8 +2,8 @@
 twice.
 
 A field is made with `argument` (by position) or `option` (by flag) and carries its help text; `grade.terminal`
-turns every field of a settings object into a parameter of the command that takes the object. Limits are
-checked where the value is used, so that the same sentence reaches a caller from Python.
+turns every field of a settings object into a parameter of the command that takes the object. A number's limits stand
+beside it and are checked when the object is made, so that the same sentence reaches a caller from Python.
 """
 
 from grade.settings.estimators import EstimatorSettings, EvaluateSettings, FitSettings, ScoreSettings
@@ -12,6 +12,7 @@ from grade.settings.mining import MineSettings, VerifySettings
 from grade.settings.parameters import (
     PARAMETER,
     Parameter,
+    Settings,
     argument,
     option,
     set_argument,
@@ -39,6 +40,7 @@ __all__ = [
     "RunSettings",
     "SampleSettings",
     "ScoreSettings",
+    "Settings",
     "VerifySettings",
     "argument",
     "option",

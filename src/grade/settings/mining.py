@@ -3,18 +3,20 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from grade.settings.parameters import argument, option, set_argument, threads_option
+from grade.settings.parameters import Settings, argument, option, set_argument, threads_option
 
 
 @dataclass(frozen=True, kw_only=True)
-class MineSettings:
-    """Finding the most frequent patterns of one size: sample, fit, search, verify, catalogue."""
+class MineSettings(Settings):
+    """Finding the most frequent patterns of one size. What they must look like is in `grade.search.Constraints`."""
 
     graphs: str = set_argument()
-    k: int = option("Number of nodes of the patterns, 3 to 16.", "-k", metavar="K")
+    k: int = option("Number of nodes of the patterns, 3 to 16.", "-k", metavar="K", least=3, most=16)
     out: Path = option("The folder of the run; a run that was stopped goes on there.", "--out", metavar="RUN")
-    top: int = option("How many patterns to find.", "--top", default=50, metavar="N")
-    beam: int = option("How many patterns of each size to keep.", "--beam", default=1000, metavar="N")
+    top: int = option("How many patterns to find.", "--top", default=50, metavar="N", least=1)
+    beam: int = option(
+        "How many patterns of each size to keep.", "--beam", default=1000, metavar="N", least=1
+    )
     rank_by: str = option(
         "occurrences (by default: it finds the most frequent patterns, see experiments/discovery), graphs, disjoint"
         " (occurrences that share no node), coverage (nodes), estimator (the paper's way) or hybrid.",
@@ -34,53 +36,22 @@ class MineSettings:
     preset: str = option(
         "Preset of the estimator: default, fast or paper.", "--preset", default="fast", metavar="NAME"
     )
-    one_model: bool = option(
-        "Fit one estimator for all sizes instead of one for each.", "--one-model", default=False
-    )
     sampler: str = option("rand-esu, rand-fase, ars or nrs.", "--sampler", default="rand-esu", metavar="NAME")
-    samples: int = option("Samples of each size.", "--samples", default=40_000, metavar="N")
-    contains: list[str] | None = option(
-        "At least one node of a type that matches, e.g. 'Conv*'; may be given several times.",
-        "--contains",
-        default=None,
-        metavar="GLOB",
-    )
-    only: list[str] | None = option(
-        "Only types that match; may be given several times.", "--only", default=None, metavar="GLOB"
-    )
-    never: list[str] | None = option(
-        "No type that matches; may be given several times.", "--never", default=None, metavar="GLOB"
-    )
-    max_in_degree: int | None = option(
-        "Most edges into a node, inside the pattern.", "--max-in-degree", default=None, metavar="N"
-    )
-    max_out_degree: int | None = option(
-        "Most edges out of a node, inside the pattern.", "--max-out-degree", default=None, metavar="N"
-    )
-    min_edges: int | None = option("Fewest edges.", "--min-edges", default=None, metavar="N")
-    max_edges: int | None = option("Most edges.", "--max-edges", default=None, metavar="N")
-    acyclic: bool = option("No directed cycle.", "--acyclic", default=False)
-    single_source: bool = option(
-        "Exactly one node without in-coming edges.", "--single-source", default=False
-    )
-    single_sink: bool = option("Exactly one node without out-going edges.", "--single-sink", default=False)
-    fusible: bool = option(
-        "Count only occurrences that a compiler can fuse: convex, with edges leaving from one node only.",
-        "--fusible",
-        default=False,
-    )
-    min_graphs: int = option(
-        "Fewest graphs that contain the pattern.", "--min-graphs", default=1, metavar="N"
-    )
+    samples: int = option("Samples of each size.", "--samples", default=40_000, metavar="N", least=1)
     memory: str = option("What the search may hold at a time.", "--memory", default="4G", metavar="SIZE")
     list_size: int = option(
-        "Most occurrences to keep of each pattern while searching.", "--list-size", default=2000, metavar="N"
+        "Most occurrences to keep of each pattern while searching.",
+        "--list-size",
+        default=2000,
+        metavar="N",
+        least=1,
     )
     seconds_per_pattern: float = option(
         "How long to count one pattern exactly before its count is estimated.",
         "--seconds-per-pattern",
         default=10.0,
         metavar="S",
+        above=0,
     )
     time_budget: str | None = option(
         "Stop after so long with the best found so far, e.g. 30m.",
@@ -93,7 +64,7 @@ class MineSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerifySettings:
+class VerifySettings(Settings):
     """Counting given patterns exactly."""
 
     patterns: str = argument(

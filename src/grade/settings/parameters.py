@@ -1,22 +1,50 @@
-"""What the fields of a settings object are made with: each carries its help text, and its flag or position."""
+"""What the fields of a settings object are made with: each carries its help text, its limits, and its flag or position.
 
-from dataclasses import MISSING, dataclass, field
+Messages name a setting in backquotes (`` `list_size` ``); the command line writes the flag instead (``--list-size``).
+"""
+
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
+
+from grade.errors import InputError
 
 PARAMETER = "parameter"  # the key of a field's metadata under which its Parameter stands
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """How one field appears on the command line."""
+    """How one field appears on the command line, and which values it takes."""
 
     help: str
     flags: tuple[str, ...] = ()  # empty: by position
     metavar: str | None = None
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None  # a limit that is itself refused
 
     @property
     def positional(self) -> bool:
         return not self.flags
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse a number outside the limits; None stands for "left out"."""
+        if value is None or isinstance(value, str):
+            return
+        if self.least is not None and not value >= self.least:
+            raise InputError(f"`{name}` is {value}; give {self.least:g} or more.")
+        if self.most is not None and not value <= self.most:
+            raise InputError(f"`{name}` is {value}; give {self.most:g} or less.")
+        if self.above is not None and not value > self.above:
+            raise InputError(f"`{name}` is {value}; give more than {self.above:g}.")
+
+
+class Settings:
+    """A base for settings objects: a value outside its limits is refused when the object is made."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
+            if PARAMETER in each.metadata:
+                each.metadata[PARAMETER].check(each.name, getattr(self, each.name))
 
 
 def argument(help: str, *, metavar: str, default: Any = MISSING) -> Any:
@@ -24,9 +52,17 @@ def argument(help: str, *, metavar: str, default: Any = MISSING) -> Any:
     return field(default=default, metadata={PARAMETER: Parameter(help, (), metavar)})
 
 
-def option(help: str, *flags: str, default: Any = MISSING, metavar: str | None = None) -> Any:
-    """A field that is given by a flag; required when it has no default."""
-    return field(default=default, metadata={PARAMETER: Parameter(help, flags, metavar)})
+def option(
+    help: str,
+    *flags: str,
+    default: Any = MISSING,
+    metavar: str | None = None,
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
+) -> Any:
+    """A field that is given by a flag; required when it has no default. Numbers may have limits."""
+    return field(default=default, metadata={PARAMETER: Parameter(help, flags, metavar, least, most, above)})
 
 
 def setting(help: str, default: Any) -> Any:

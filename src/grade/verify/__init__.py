@@ -11,13 +11,11 @@ from grade.verify.counting import (
 from grade.verify.estimating import COUNTING_SHARE, with_estimates
 from grade.verify.given import Given, read_patterns, read_table
 from grade.verify.querying import QueryVerifier
-from grade.verify.supports import Support
 
 __all__ = [
     "COUNTING_SHARE",
     "Given",
     "QueryVerifier",
-    "Support",
     "Verifier",
     "count_pattern",
     "count_patterns",

@@ -18,10 +18,10 @@ from grade.errors import InputError
 from grade.graphs import GraphSet, Pattern, PatternTable
 from grade.graphs.queries import Query
 from grade.machine import thread_count
-from grade.sampling.census import Progress
+from grade.progress import Progress
+from grade.support import ESTIMATE, EXACT, Support
 from grade.verify.limits import bad_patterns_refused, quality, time_limit
 from grade.verify.querying import QueryVerifier
-from grade.verify.supports import ESTIMATE, EXACT, Support
 from grade.verify.vocabulary import translate
 
 SECONDS_PER_PATTERN = 1200.0  # the paper's cut-off
@@ -51,7 +51,7 @@ def count_pattern(
     ...                              edges=[[0, 1], [0, 2], [0, 3]], node_vocabulary=["input", "conv"])
     >>> fork = Pattern.of([0, 1, 1], [[0, 1, 1], [0, 0, 0], [0, 0, 0]], ["input", "conv"])
     >>> support = count_pattern(graphs, fork)
-    >>> support.occurrences, support.quality, support.graphs, support.disjoint, support.coverage
+    >>> support.occurrences, support.occurrences_quality, support.graphs, support.disjoint, support.coverage
     (3, 'exact', 1, 1, 4)
     """
     return Verifier(graphs, threads, fusible).support(pattern, seconds, supports, 0, progress)
@@ -142,7 +142,7 @@ def verify_patterns(
     found: list[Support] = []
 
     def report(share: float) -> bool:
-        return progress is None or progress((len(found) + share) / len(patterns))
+        return progress is None or progress((len(found) + share) / len(patterns)) is not False
 
     for pattern in patterns:
         left = max(min(seconds_per_pattern, end - time.perf_counter()), 0.0)
@@ -176,9 +176,11 @@ class Verifier:
         An estimate (count, standard error) stands in where time runs out, unless more than that was counted by then.
         """
         support = self.support(pattern, seconds, True, examples, progress)
-        if support.quality == EXACT or estimate is None or estimate[0] < support.occurrences:
+        if support.occurrences_quality == EXACT or estimate is None or estimate[0] < support.occurrences:
             return support
-        return replace(support, occurrences=estimate[0], standard_error=estimate[1], quality=ESTIMATE)
+        return replace(
+            support, occurrences=estimate[0], standard_error=estimate[1], occurrences_quality=ESTIMATE
+        )
 
     def support(
         self,
@@ -216,7 +218,7 @@ class Verifier:
         per_graph = list(zip(owners.tolist(), counts.tolist(), strict=True))
         return Support(
             occurrences=sum(count for _, count in per_graph),
-            quality=quality(complete),
+            occurrences_quality=quality(complete),
             graphs=max(len(per_graph), packed_graphs),
             graphs_quality=quality(complete or packed),
             disjoint=disjoint,

@@ -12,11 +12,11 @@ import numpy as np
 from grade import _core
 from grade.graphs import GraphSet, Pattern, PatternTable
 from grade.graphs.queries import Query
+from grade.progress import NEVER, Deadline, OutOfTime
 from grade.search import Constraints
 from grade.search.beam import START, Bounds, derived
-from grade.search.deadline import NEVER, Deadline, OutOfTime
-from grade.search.reestimate import distinct, draw_counts, family_of, mean_and_error
-from grade.verify.supports import ESTIMATE, LOWER_BOUND, Support
+from grade.search.reestimate import draw_counts, family_of, mean_and_error
+from grade.support import ESTIMATE, LOWER_BOUND, Support
 from grade.verify.vocabulary import translate
 
 BOUNDS = Bounds(capacity=3_000_000, list_size=500)  # about half a GB
@@ -41,12 +41,17 @@ def with_estimates(
     tables = {
         i: in_words_of(graphs, pattern)
         for i, (pattern, support) in enumerate(zip(patterns, supports, strict=True))
-        if support.quality == LOWER_BOUND and isinstance(pattern, Pattern) and pattern.size > START
+        if support.occurrences_quality == LOWER_BOUND
+        and isinstance(pattern, Pattern)
+        and pattern.size > START
     }
     if not tables or _core.count_instances(graphs.core, START, threads, None) > BOUNDS.capacity:
         return result
     sizes = {table.size for table in tables.values()}
-    wanted = {size: distinct(t for t in tables.values() if t.size == size) for size in sizes}
+    wanted = {
+        size: PatternTable.concatenate(t for t in tables.values() if t.size == size).unique()
+        for size in sizes
+    }
     family = family_of(wanted)
     try:
         drawn = [
@@ -65,15 +70,14 @@ def with_estimates(
         return result
     for size in sizes:
         counts, errors = mean_and_error([replicate[size - START] for replicate in drawn])
-        place = {key: j for j, key in enumerate(family[size - START].keys.tolist())}
         for i in (i for i in tables if tables[i].size == size):
-            j = place[tables[i].keys.tolist()[0]]
+            j = int(family[size - START].find(tables[i])[0])
             if counts[j] > supports[i].occurrences:
                 result[i] = replace(
                     supports[i],
                     occurrences=float(counts[j]),
                     standard_error=float(errors[j]),
-                    quality=ESTIMATE,
+                    occurrences_quality=ESTIMATE,
                 )
     return result
 

@@ -3,7 +3,6 @@
 import csv
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from grade.errors import InputError
 from grade.files import whole_file, writable_target
 from grade.graphs import GraphSet, Pattern
 from grade.graphs.queries import Query
-from grade.verify.supports import ESTIMATE, EXACT, LOWER_BOUND, Quality, Support
+from grade.support import Support, amount, marked
 
 SUFFIXES = (".csv", ".json")
 
@@ -27,8 +26,6 @@ def support_data(
     pattern: Pattern | Query, support: Support, graphs: GraphSet, most_common: int
 ) -> dict[str, Any]:
     """A pattern with its supports, as JSON has it; the graphs where it is most common by name. A query has no key."""
-    data = asdict(support)
-    del data["per_graph"], data["examples"]
     if isinstance(pattern, Query):
         nodes, edges = pattern.parsed.nodes, pattern.parsed.edges
         structure: dict[str, Any] = {
@@ -46,7 +43,8 @@ def support_data(
         }
     return {
         **structure,
-        **data,
+        **support.numbers(),
+        "seconds": support.seconds,
         "most_common": [[graphs.graph_names[g], count] for g, count in support.most_common(most_common)],
     }
 
@@ -57,14 +55,12 @@ def support_lines(
     """Columns for a person, the most frequent first; ``>=`` stands before a lower bound, ``~`` before an estimate."""
     titles = ("occurrences", "graphs", "disjoint", "coverage", "pattern")
     order = sorted(range(len(patterns)), key=lambda i: -supports[i].occurrences)
-    table = [titles]
+    table: list[tuple[str, ...]] = [titles]
     for support, pattern in ((supports[i], patterns[i]) for i in order):
         share = 100 * (support.coverage or 0) / max(graphs.nodes, 1)
         table.append(
             (
-                marked(f"{support.occurrences:,.0f}", support.quality),
-                marked(f"{support.graphs:,}", support.graphs_quality),
-                marked(f"{support.disjoint or 0:,}", support.disjoint_quality),
+                *(amount(support.value(name), support.quality(name)) for name in titles[:3]),
                 marked(f"{share:.2f} %", support.coverage_quality),
                 str(pattern),
             )
@@ -72,10 +68,6 @@ def support_lines(
     widths = [max(len(row[column]) for row in table) for column in range(4)]
     for row in table:
         yield "  ".join([*(cell.rjust(width) for cell, width in zip(row, widths, strict=False)), row[4]])
-
-
-def marked(text: str, quality: Quality) -> str:
-    return {EXACT: "", LOWER_BOUND: ">= ", ESTIMATE: "~ "}[quality] + text
 
 
 def write_supports(

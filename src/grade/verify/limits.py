@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from grade.errors import InputError
-from grade.verify.supports import EXACT, LOWER_BOUND, Quality
+from grade.support import EXACT, LOWER_BOUND, Quality
 
 
 def quality(complete: bool) -> Quality:

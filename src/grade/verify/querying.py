@@ -9,9 +9,9 @@ from grade import _core
 from grade.graphs import GraphSet
 from grade.graphs.queries import Query
 from grade.machine import thread_count
-from grade.sampling.census import Progress
+from grade.progress import Progress
 from grade.verify.limits import bad_patterns_refused, quality, time_limit
-from grade.verify.supports import Support
+from grade.support import Support
 
 
 class QueryVerifier:
@@ -56,7 +56,7 @@ class QueryVerifier:
             )
         support = Support(
             occurrences=int(counts.sum()),
-            quality=quality(complete),
+            occurrences_quality=quality(complete),
             graphs=len(owners),
             graphs_quality=quality(complete),
             disjoint=int(disjoint.sum()),

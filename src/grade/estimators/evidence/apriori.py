@@ -46,7 +46,7 @@ def possible_patterns(
             seen += len(types)
             if seen > most:
                 return None
-            candidates = distinct(PatternTable.canonical(types, edges))
+            candidates = PatternTable.canonical(types, edges).unique()
             rows = connected_parts(candidates, parts.tables[k - 1])
             connected = np.stack(
                 [are_connected(np.delete(np.delete(candidates.edges, i, 1), i, 2)) for i in range(k)], 1
@@ -54,16 +54,7 @@ def possible_patterns(
             kept.append(candidates.take(np.flatnonzero(((rows >= 0) | ~connected).all(1))))
     except TooManyError:
         return None
-    return distinct(
-        PatternTable.canonical(
-            np.concatenate([table.node_types for table in kept]),
-            np.concatenate([table.edges for table in kept]),
-        )
-    )
-
-
-def distinct(patterns: PatternTable) -> PatternTable:
-    return patterns.take(np.unique(patterns.keys, return_index=True)[1])
+    return PatternTable.concatenate(kept).unique()
 
 
 def beside(parts: Counts, k: int) -> Iterator[tuple[float, NDArray[np.uint16], NDArray[np.uint8]]]:

@@ -23,10 +23,10 @@ function picture(markup, className = "picture") {
 
 function amount([value, quality]) {
   const text = value < 1e9 ? value.toLocaleString("en", { maximumFractionDigits: 0 }) : value.toExponential(2);
-  return quality === "estimate" ? `~${text}` : quality === "lower bound" ? `${text}+` : text;
+  return quality === "estimate" ? `~ ${text}` : quality === "lower bound" ? `>= ${text}` : text;
 }
 
-const share = ([value, quality]) => `${value.toFixed(1)}${quality === "exact" ? "" : "+"} %`;
+const share = ([value, quality]) => `${quality === "exact" ? "" : ">= "}${value.toFixed(1)} %`;
 const QUALITY = { exact: "exact", "lower bound": "at least; counting was cut off", estimate: "unbiased estimate" };
 
 function card(motif) {

@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -7,8 +8,7 @@ from typing import Any
 import pytest
 
 import grade
-from grade.pipeline import mine as pipeline
-from grade.settings import MineSettings
+from grade.progress import Stopped
 from grade.sources import load
 
 
@@ -18,10 +18,10 @@ def mined() -> Any:
 
 
 def test_it_finds_what_the_command_finds(mined: Any, tmp_path: Path) -> None:
-    settings = MineSettings(graphs="zoo-mini", k=4, out=tmp_path / "run", top=5, contains=["Conv"], threads=1)
-    expected = pipeline(settings)
-    assert mined.motifs == expected.motifs
-    assert [str(pattern) for pattern in mined.patterns] == [motif.text for motif in expected.motifs]
+    arguments = ["mine", "zoo-mini", "-k", "4", "--top", "5", "--contains", "Conv", "--threads", "1"]
+    command = [sys.executable, "-m", "grade.cli", *arguments, "--out", tmp_path / "run", "--json"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert json.loads(printed)["motifs"] == [mined.catalogue.data(motif) for motif in mined]
 
 
 def test_graph_sets_and_lists_of_models_are_taken(mined: Any, tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_graph_sets_and_lists_of_models_are_taken(mined: Any, tmp_path: Path) ->
     for models in (graphs, halves, ["zoo-mini"]):
         found = grade.mine(models, k=4, top=5, contains="Conv", threads=1)
         assert [m.text for m in found] == [m.text for m in mined]
-        assert [m.occurrences for m in found] == [m.occurrences for m in mined]
+        assert [m.support.occurrences for m in found] == [m.support.occurrences for m in mined]
         assert found.report(tmp_path / "page.html").stat().st_size > 10_000
 
 
@@ -63,10 +63,32 @@ def test_tables(mined: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert mined._repr_html_().count("<svg") == 5
 
 
+def test_the_module_is_the_function_whatever_was_imported_first() -> None:
+    for first in ("import grade.mine", "from grade.mine import mine", "import grade"):
+        program = f"{first}; import grade; print(len(grade.mine('zoo-mini', k=3, top=2, threads=1)))"
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        assert done.stdout.strip() == "2", done.stderr
+
+
+def test_a_progress_callback_that_returns_false_stops_the_run(tmp_path: Path) -> None:
+    stages: list[str] = []
+
+    def stop_at_5(share: float, stage: str = "") -> bool:
+        stages.append(stage)
+        return stage != "search k = 5"
+
+    with pytest.raises(Stopped, match="stopped by its progress callback"):
+        grade.mine("zoo-mini", k=6, top=5, threads=1, out=tmp_path / "run", progress=stop_at_5)
+    assert "search k = 4" in stages
+    assert "search k = 6" not in stages
+    again = grade.mine("zoo-mini", k=6, top=5, threads=1, out=tmp_path / "run")
+    assert again.motifs == grade.mine("zoo-mini", k=6, top=5, threads=1).motifs
+
+
 def test_unknown_settings_are_refused() -> None:
     with pytest.raises(grade.InputError, match="There is no setting rank; known: acyclic, beam"):
         grade.mine("zoo-mini", k=4, rank="graphs")
-    with pytest.raises(grade.InputError, match="No models were given"):
+    with pytest.raises(grade.InputError, match="No graphs were given"):
         grade.mine([], k=4)
 
 

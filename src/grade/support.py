@@ -1,0 +1,97 @@
+"""The supports of a pattern: different answers to "how often does it occur", each with its quality.
+
+The search, the verification, the catalogue and the report all use these names with these meanings.
+"""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Quality = Literal["exact", "lower bound", "estimate"]
+
+EXACT: Quality = "exact"
+LOWER_BOUND: Quality = "lower bound"
+ESTIMATE: Quality = "estimate"
+
+SUPPORTS = {
+    "occurrences": "node sets that induce the pattern (the paper's frequency)",
+    "graphs": "graphs with an occurrence",
+    "disjoint": "occurrences that share no node, packed greedily in a fixed order",
+    "coverage": "nodes in some occurrence",
+    "mni": "minimum image-based support: the fewest nodes that any one node of the pattern is mapped to",
+}
+
+
+@dataclass(frozen=True)
+class Support:
+    """How often one pattern occurs in a graph set.
+
+    A pattern whose count was cut off has a lower bound. ``disjoint``, ``coverage`` and ``mni`` are None where they were
+    not asked for. All fields are plain numbers, texts and lists, so that ``dataclasses.asdict`` gives JSON.
+
+    >>> support = Support(occurrences=3, graphs=2, per_graph=[(0, 1), (4, 2)])
+    >>> support.occurrences_quality, support.most_common(1)
+    ('exact', [(4, 2)])
+    """
+
+    occurrences: float  # whole unless it is an estimate
+    occurrences_quality: Quality = EXACT  # and that of `per_graph`
+    standard_error: float | None = None  # of an estimate
+    graphs: int = 0
+    graphs_quality: Quality = EXACT
+    disjoint: int | None = None
+    disjoint_quality: Quality = EXACT  # exact: the greedy packing came to its end
+    coverage: int | None = None
+    coverage_quality: Quality = EXACT
+    mni: int | None = None
+    mni_quality: Quality = EXACT
+    per_graph: list[tuple[int, int]] = field(
+        default_factory=list
+    )  # (graph, occurrences), no zeros, ascending
+    examples: list[list[int]] = field(
+        default_factory=list
+    )  # the first occurrences, ascending global node ids
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def complete(self) -> bool:
+        """Whether counting came to its end: more time would change nothing."""
+        return all(self.quality(name) == EXACT for name in SUPPORTS)
+
+    def value(self, name: str) -> float:
+        """A support by its name; 0 where it was not asked for."""
+        return float(getattr(self, name) or 0)
+
+    def quality(self, name: str) -> Quality:
+        """The quality of a support by its name."""
+        quality: Quality = getattr(self, f"{name}_quality")
+        return quality
+
+    def most_common(self, n: int | None = None) -> list[tuple[int, int]]:
+        """The n graphs with the most occurrences (all when left out), as (graph, occurrences)."""
+        return sorted(self.per_graph, key=lambda row: (-row[1], row[0]))[:n]
+
+    def numbers(self) -> dict[str, Any]:
+        """The supports with their qualities, as JSON has them; where it occurs is left out."""
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name not in ("per_graph", "examples", "seconds")
+        }
+
+
+def marked(text: str, quality: Quality) -> str:
+    """A number with the mark of its quality: ``>=`` before a lower bound, ``~`` before an estimate.
+
+    >>> marked("1,234", "exact"), marked("1,234", "lower bound"), marked("1.23e+10", "estimate")
+    ('1,234', '>= 1,234', '~ 1.23e+10')
+    """
+    return {EXACT: "", LOWER_BOUND: ">= ", ESTIMATE: "~ "}[quality] + text
+
+
+def amount(value: float, quality: Quality = EXACT) -> str:
+    """A count as people read it.
+
+    >>> amount(1234), amount(1.23e10, "estimate")
+    ('1,234', '~ 1.23e+10')
+    """
+    return marked(f"{value:,.0f}" if value < 1e9 else f"{value:.2e}", quality)
