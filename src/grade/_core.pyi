@@ -34,7 +34,7 @@ def classify(
     graph: Graph,
     occurrences: NDArray[np.uint32],
     threads: int = 1,
-    progress: Callable[[float], bool] | None = None,
+    progress: Callable[..., bool | None] | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.uint8], NDArray[np.int64]]:
     """Occurrences [n, k] -> (pattern ids [n], types [m, k], edges [m, k, k], automorphisms [m])."""
 
@@ -269,7 +269,7 @@ class QueryMatcher:
         limit: int,
         threads: int,
         seconds: float,
-        progress: Callable[[float], bool] | None,
+        progress: Callable[..., bool | None] | None,
     ) -> tuple[
         NDArray[np.uint32],
         NDArray[np.uint64],

@@ -10,8 +10,8 @@ from grade.graphs import GraphSet
 from grade.graphs.queries import Query
 from grade.machine import thread_count
 from grade.progress import Progress
-from grade.verify.limits import bad_patterns_refused, quality, time_limit
 from grade.support import Support
+from grade.verify.limits import bad_patterns_refused, quality, time_limit
 
 
 class QueryVerifier:
