@@ -68,7 +68,7 @@ def test_limits_hold_while_sets_grow() -> None:
         {"never": ("type-2",)},
         {"acyclic": True},
     ):
-        constraints = Constraints.of(fusible=True, **wishes)
+        constraints = Constraints(fusible=True, **wishes)
         some = fusible_lists(graphs, 4, constraints, 10**6)
         expected = everything.where(constraints.may_grow)
         assert some is not None

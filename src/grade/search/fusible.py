@@ -9,8 +9,8 @@ explode (the subsets of a concatenation's 90 inputs); then the search goes on wi
 
 from grade import _core
 from grade.graphs import GraphSet
+from grade.progress import NEVER, Deadline
 from grade.search.constraints import UNLIMITED, Constraints
-from grade.search.deadline import NEVER, Deadline
 from grade.search.occurrences import OccurrenceLists
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from grade import _core
 from grade.graphs import GraphSet, PatternTable
-from grade.search.deadline import NEVER, Deadline
+from grade.progress import NEVER, Deadline
 from grade.search.occurrences import OccurrenceLists
 
 STEPS = 10**9  # of work on one pattern, seconds; then what was found stands as a lower bound
