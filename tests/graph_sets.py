@@ -1,5 +1,6 @@
 """Small graph sets for tests, and how to compare them."""
 
+import os
 from collections.abc import Iterable
 from itertools import product
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from grade import GraphSet
+from grade.graphs.concatenation import origins_of, places_of
 from grade.sampling.census import Census
 from tests.reference import nauty_key
 
@@ -45,7 +47,20 @@ def raw_graph_sets(draw: st.DrawFn, max_graphs: int = 4, max_nodes: int = 7) -> 
         "edge_vocabulary": ["none", "edge", "skip"],
         "graph_names": [f"net-{i}" for i in range(len(node_counts))],
         "node_names": [f"node {i} ü" for i in range(nodes)] if draw(st.booleans()) else None,
+        **(draw(annotations(nodes, len(edges))) if draw(st.booleans()) else {}),
     }
+
+
+def annotations(nodes: int, edges: int) -> st.SearchStrategy[dict[str, Any]]:
+    """Operands, outputs and places in a file: what a set may know beside its structure."""
+    return st.fixed_dictionaries(
+        {
+            "operands": st.lists(st.integers(0, 3), min_size=edges, max_size=edges),
+            "operand_vocabulary": st.just(["", "0", "1", "0+1:2"]),
+            "outputs": st.lists(st.booleans(), min_size=nodes, max_size=nodes),
+            "node_places": st.lists(st.integers(0, 99), min_size=nodes, max_size=nodes),
+        }
+    )
 
 
 def graph_sets(**limits: int) -> st.SearchStrategy[GraphSet]:
@@ -110,6 +125,12 @@ def assert_equal(one: GraphSet, other: GraphSet) -> None:
     assert (one.node_names is None) == (other.node_names is None)
     if one.node_names is not None and other.node_names is not None:
         assert list(one.node_names) == list(other.node_names)
+    np.testing.assert_array_equal(one.outputs, other.outputs)
+    np.testing.assert_array_equal(places_of(one), places_of(other))
+    for graph in range(len(one)):
+        assert one.operand_words(graph) == other.operand_words(graph)
+        files = [origins_of(graphs).file(graph) for graphs in (one, other)]
+        assert len({file and (os.path.abspath(file[0]), file[1]) for file in files}) == 1  # noqa: PTH100
 
 
 def counted(census: Census) -> dict[Any, int]:

@@ -56,7 +56,7 @@ def test_what_is_wrong_with_a_graph_is_said_with_its_name(changes: dict[str, Any
         ({"graph_names": ["first"]}, "1 graph names"),
         ({"node_names": ["a"]}, "5 nodes but 1 node names"),
         ({"node_counts": [6, -1]}, "negative"),
-        ({"node_vocabulary": ["conv", "conv"]}, "the node vocabulary names a type twice"),
+        ({"node_vocabulary": ["conv", "conv"]}, "the node vocabulary has a word twice"),
         ({"edge_vocabulary": []}, "the edge vocabulary has 0 entries"),
         ({"node_types": [0, 1, 1, 0, 0.5]}, "node_types must be whole numbers"),
         ({"node_types": ["a", "b", "c", "d", "e"]}, "node_types must be whole numbers"),

@@ -1,11 +1,14 @@
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import networkx
 import pytest
 from hypothesis import given
 
 from grade import GraphSet, InputError
-from grade.sources import from_networkx, to_networkx
+from grade.graphs.origins import file_digest
+from grade.sources import from_networkx, load, to_networkx
 from tests.graph_sets import assert_equal, graph_sets
 
 
@@ -17,8 +20,18 @@ def test_there_and_back(graphs: GraphSet) -> None:
     )
     if graphs.node_names is None:  # networkx nodes are never without a name
         assert list(back.node_names or []) == [str(node) for member in members for node in member]
-        back = GraphSet(**{**vars(back), "node_names": None})
+        back = replace(back, node_names=None)
     assert_equal(back, graphs)
+
+
+def test_the_files_of_graphs_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "two.jsonl"
+    path.write_text('{"nodes": ["conv"], "edges": []}\n' * 2)
+    graphs = load(path)
+    zoo = to_networkx(load("zoo-mini"), 0)
+    back = from_networkx([to_networkx(graphs, 1), zoo])
+    assert back.origins is not None
+    assert [back.origins.file(0), back.origins.file(1)] == [(str(path), file_digest(path)), None]
 
 
 def test_types_come_from_the_attributes_that_are_named() -> None:

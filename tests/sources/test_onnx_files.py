@@ -1,3 +1,4 @@
+import hashlib
 import os
 import random
 import resource
@@ -172,6 +173,94 @@ def test_edges_can_tell_the_input_and_the_number_of_parallel_arcs(tmp_path: Path
     assert kinds() == dict.fromkeys(arcs, "edge")
     assert kinds(parallel=True) == dict(zip(arcs, ["edge x2", "edge", "edge"], strict=True))
     assert kinds(positions=True) == dict(zip(arcs, ["0+1", "0", "1"], strict=True))
+
+
+def operands(graphs: GraphSet) -> dict[str, list[tuple[int, int, str]]]:
+    """By node: (operand, result, producer)."""
+    names = graphs.node_names
+    assert names is not None
+    return {
+        names[node]: [(arc.operand, arc.result, names[source]) for arc, source in graphs.operands(node)]
+        for node in range(graphs.nodes)
+    }
+
+
+def test_operands_outputs_and_places_are_kept_beside_the_types(tmp_path: Path) -> None:
+    made = model(
+        [
+            CONSTANT,
+            node("Split", ["x"], ["", "b", "a"], name="split", num_outputs=3),
+            node("Mul", ["b", "b"], ["square"], name="square"),
+            node("Sub", ["c", "square"], ["d"], name="sub"),
+            node("Clip", ["d", "", "a"], ["y"], name="clip"),
+            node("Exp", ["square"], ["unused"], name="exp"),
+        ],
+        outputs="y square",
+    )
+    graphs = read(made, tmp_path)
+    assert graphs.edge_vocabulary == ("none", "edge")
+    assert operands(graphs) == {
+        "split": [],
+        "square": [(0, 1, "split"), (1, 1, "split")],
+        "sub": [(1, 0, "square")],  # the constant is not a node, its operand still counts
+        "clip": [(0, 0, "sub"), (2, 2, "split")],
+        "exp": [(0, 0, "square")],
+    }
+    assert graphs.node_names is not None
+    assert graphs.node_places is not None
+    assert dict(zip(graphs.node_names, graphs.outputs.tolist(), strict=True)) == {
+        "split": False,
+        "square": True,  # and read, too
+        "sub": False,
+        "clip": True,
+        "exp": False,  # nobody reads it, but it is no output
+    }
+    for name, place in zip(graphs.node_names, graphs.node_places.tolist(), strict=True):
+        assert made.graph.node[place].name == name
+
+
+def test_operators_of_a_body_are_found_at_the_node_that_has_it(tmp_path: Path) -> None:
+    made = branching()
+    graphs = read(made, tmp_path)
+    assert graphs.node_names is not None
+    assert graphs.node_places is not None
+    for name, place in zip(graphs.node_names, graphs.node_places.tolist(), strict=True):
+        assert name.split("/")[0] == made.graph.node[place].name
+
+
+def test_a_function_hands_its_results_on(tmp_path: Path) -> None:
+    opset = [helper.make_opsetid("", 17)]
+    body = [node("Split", ["a"], ["p", "q"], name="split", num_outputs=2)]
+    both = helper.make_function("local", "Both", ["a"], ["q", "p"], body, opset)
+    made = model(
+        [
+            node("Both", ["x"], ["", "second"], domain="local", name="both"),
+            node("Exp", ["second"], ["y"], name="exp"),
+        ],
+        functions=[both],
+    )
+    assert operands(read(made, tmp_path))["exp"] == [(0, 0, "both/split")]
+
+
+@pytest.mark.parametrize("path", LIGHT, ids=lambda path: path.stem)
+def test_the_bundled_models_have_the_operands_that_the_onnx_package_shows(path: Path) -> None:
+    made, graphs = onnx.load(path), load(path)
+    assert graphs.node_places is not None
+    places = graphs.node_places.tolist()
+    written = {
+        name: (at, result)
+        for at, step in enumerate(made.graph.node)
+        for result, name in enumerate(step.output)
+        if step.op_type != "Constant"
+    }
+    for number, place in enumerate(places):
+        step = made.graph.node[place]
+        found = [(arc.operand, places[source], arc.result) for arc, source in graphs.operands(number)]
+        assert found == [(at, *written[name]) for at, name in enumerate(step.input) if name in written]
+    ends = {written[output.name][0] for output in made.graph.output if output.name in written}
+    assert {place for place, end in zip(places, graphs.outputs, strict=True) if end} == ends
+    assert graphs.origins is not None
+    assert graphs.origins.file(0) == (str(path), hashlib.sha256(path.read_bytes()).hexdigest())
 
 
 def test_attributes_can_stand_in_the_type(tmp_path: Path) -> None:

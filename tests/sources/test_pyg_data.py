@@ -13,7 +13,8 @@ from tests.graph_sets import assert_equal, raw_graph_sets
 
 @given(raw=raw_graph_sets())
 def test_data_of_all_shapes_gives_the_same_set(raw: dict[str, Any]) -> None:
-    graphs = GraphSet.from_edges(**{**raw, "graph_names": None, "node_names": None})
+    unknown = dict.fromkeys(("graph_names", "node_names", "operands", "outputs", "node_places"))
+    graphs = GraphSet.from_edges(**{**raw, **unknown})
     bounds = graphs.node_offsets
     for shape in ("numbers", "column", "one-hot", "tensor"):
         data = []

@@ -193,6 +193,24 @@ def test_inputs_that_are_read_twice_count_twice() -> None:
     assert graphs.edge_vocabulary[graphs.out_types[0]] == "0+1"
 
 
+def test_operands_results_and_outputs_are_kept() -> None:
+    class Parts(nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            first, second = torch.split(torch.exp(x), 2)
+            return second - first, second.relu()
+
+    graphs = capture(Parts(), (torch.zeros(4),))
+    kinds = [graphs.node_vocabulary[kind] for kind in graphs.node_types]
+    split, difference = kinds.index("aten.split"), kinds.index("aten.sub")
+    assert graphs.operands(difference) == [((0, 1), split), ((1, 0), split)]
+    assert dict(zip(kinds, graphs.outputs.tolist(), strict=True)) == {
+        "aten.exp": False,
+        "aten.split": False,
+        "aten.sub": True,
+        "aten.relu": True,
+    }
+
+
 def test_what_torch_export_refuses_is_refused_in_one_sentence() -> None:
     class Asking(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:

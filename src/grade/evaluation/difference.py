@@ -59,7 +59,7 @@ def compare(
     0.0
     """
     nodes, edges = node_vocabulary(), edge_vocabulary()
-    sets = [reindex(graphs, nodes, edges) for graphs in (one, other)]
+    sets = [reindex(graphs.check(), nodes, edges) for graphs in (one, other)]
     names = tuple(nodes.words)
     type_counts = [np.bincount(graphs.node_types, minlength=len(names)) for graphs in sets]
     censuses = [take_census(graphs, k, threads, progress) for graphs in sets]

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from grade.errors import InputError
 from grade.graphs.graph_set import MAX_EDGE_TYPES, MAX_NODE_TYPES, MAX_NODES, NO_EDGE, GraphSet
+from grade.graphs.operands import MAX_WORDS, UNKNOWN
+from grade.graphs.origins import Origins, join_origins
 from grade.graphs.strings import StringTable
 
 
@@ -19,15 +21,20 @@ class Vocabulary:
     (array([0, 1]), array([2, 0]), ['conv', 'relu', 'add'])
     """
 
-    def __init__(self, kind: str, limit: int, words: Iterable[str] = ()) -> None:
-        self.kind, self.limit = kind, limit
+    def __init__(self, kind: str, limit: int, words: Iterable[str] = (), forgets: bool = False) -> None:
+        self.kind, self.limit, self.forgets = kind, limit, forgets
         self.words: list[str] = []
         self._place: dict[str, int] = {}
         self.places(tuple(words))
 
     def places(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """The place of each word; new ones are put at the end."""
+        """The place of each word; new ones are put at the end, while there is room.
+
+        A vocabulary that forgets gives the words that it has no room for the place 0.
+        """
         new = [word for word in dict.fromkeys(words) if word not in self._place]
+        if self.forgets:
+            new = new[: self.limit - len(self.words)]
         if len(self.words) + len(new) > self.limit:
             raise InputError(
                 f"The graphs have more than {self.limit:,} {self.kind} types together; put less into the types,"
@@ -36,7 +43,7 @@ class Vocabulary:
         for word in new:
             self._place[word] = len(self.words)
             self.words.append(word)
-        return np.array([self._place[word] for word in words], np.int64)
+        return np.array([self._place.get(word, 0) for word in words], np.int64)
 
     def cut(self, length: int) -> None:
         """Forget all words from this place on."""
@@ -53,7 +60,13 @@ def edge_vocabulary(words: Iterable[str] = (NO_EDGE,)) -> Vocabulary:
     return Vocabulary("edge", MAX_EDGE_TYPES + 1, words)
 
 
-def reindex(graphs: GraphSet, nodes: Vocabulary, edges: Vocabulary) -> GraphSet:
+def operand_vocabulary(words: Iterable[str] = (UNKNOWN,)) -> Vocabulary:
+    return Vocabulary("operand", MAX_WORDS, words, forgets=True)
+
+
+def reindex(
+    graphs: GraphSet, nodes: Vocabulary, edges: Vocabulary, operands: Vocabulary | None = None
+) -> GraphSet:
     """The same graphs with their types numbered as in these vocabularies, which take in the words they lack.
 
     The first word of an edge vocabulary names the absent edge, whatever it is.
@@ -64,6 +77,11 @@ def reindex(graphs: GraphSet, nodes: Vocabulary, edges: Vocabulary) -> GraphSet:
         )
     node_place = nodes.places(graphs.node_vocabulary)
     edge_place = np.concatenate([[0], edges.places(graphs.edge_vocabulary[1:])])
+    in_operands, operand_words = graphs.in_operands, graphs.operand_vocabulary
+    if operands is not None:
+        place = operands.places(operand_words)
+        operand_words = tuple(operands.words)
+        in_operands = None if in_operands is None else place[in_operands].astype(np.uint16)
     return replace(
         graphs,
         node_types=node_place[graphs.node_types].astype(np.uint16),
@@ -71,6 +89,8 @@ def reindex(graphs: GraphSet, nodes: Vocabulary, edges: Vocabulary) -> GraphSet:
         in_types=edge_place[graphs.in_types].astype(np.uint8),
         node_vocabulary=tuple(nodes.words),
         edge_vocabulary=tuple(edges.words),
+        in_operands=in_operands,
+        operand_vocabulary=operand_words,
     )
 
 
@@ -85,17 +105,19 @@ def join(sets: Iterable[GraphSet], origin: str) -> GraphSet:
     >>> len(both), both.node_vocabulary, both.node_types.tolist()
     (2, ('conv', 'relu'), [0, 1, 1])
     """
-    nodes, edges = node_vocabulary(), edge_vocabulary()
-    parts = [reindex(graphs, nodes, edges) for graphs in sets]
+    nodes, edges, operands = node_vocabulary(), edge_vocabulary(), operand_vocabulary()
+    parts = [reindex(graphs, nodes, edges, operands) for graphs in sets]
     if not parts:
         nothing = GraphSet.from_edges(
             node_counts=[], node_types=[], edge_counts=[], edges=[], node_vocabulary=[]
         )
-        parts = [reindex(nothing, nodes, edges)]
+        parts = [reindex(nothing, nodes, edges, operands)]
     shifts = np.cumsum([0, *(part.nodes for part in parts)])
     if shifts[-1] > MAX_NODES:
         raise InputError(f"{origin} would have more than {MAX_NODES:,} nodes; build several sets.")
-    named = any(part.node_names is not None for part in parts)
+
+    def known(name: str) -> bool:
+        return any(getattr(part, name) is not None for part in parts)
 
     def offsets(name: str) -> NDArray[np.int64]:
         ends = np.cumsum([0, *(getattr(part, name)[-1] for part in parts)])
@@ -122,8 +144,13 @@ def join(sets: Iterable[GraphSet], origin: str) -> GraphSet:
         in_types=together("in_types"),
         node_vocabulary=tuple(nodes.words),
         edge_vocabulary=tuple(edges.words),
-        graph_names=join_strings([part.graph_names for part in parts]),
-        node_names=join_strings([names_of(part) for part in parts]) if named else None,
+        graph_names=StringTable.joined([part.graph_names for part in parts]),
+        node_names=StringTable.joined([names_of(part) for part in parts]) if known("node_names") else None,
+        in_operands=np.concatenate([operands_of(part) for part in parts]) if known("in_operands") else None,
+        operand_vocabulary=tuple(operands.words),
+        graph_outputs=np.concatenate([part.outputs for part in parts]) if known("graph_outputs") else None,
+        node_places=np.concatenate([places_of(part) for part in parts]) if known("node_places") else None,
+        origins=join_origins([origins_of(part) for part in parts]) if known("origins") else None,
         origin=origin,
     )
 
@@ -135,8 +162,18 @@ def names_of(graphs: GraphSet) -> StringTable:
     return StringTable(np.zeros(0, np.uint8), np.zeros(graphs.nodes + 1, np.int64))
 
 
-def join_strings(tables: Sequence[StringTable]) -> StringTable:
-    ends = np.cumsum([0, *(len(table.data) for table in tables)])
-    tails = [table.offsets[1:] + end for table, end in zip(tables, ends[:-1], strict=True)]
-    data = np.concatenate([np.zeros(0, np.uint8), *(table.data for table in tables)])
-    return StringTable(data, np.concatenate([np.zeros(1, np.int64), *tails]))
+def operands_of(graphs: GraphSet) -> NDArray[np.uint16]:
+    """[edges] the operands of all edges; 0 where they are not known."""
+    return graphs.in_operands if graphs.in_operands is not None else np.zeros(graphs.edges, np.uint16)
+
+
+def places_of(graphs: GraphSet) -> NDArray[np.uint32]:
+    """[nodes] the places of all nodes in their files; their numbers where nothing else is known."""
+    if graphs.node_places is not None:
+        return graphs.node_places
+    first = np.repeat(graphs.node_offsets[:-1], graphs.node_counts)
+    return (np.arange(graphs.nodes) - first).astype(np.uint32)
+
+
+def origins_of(graphs: GraphSet) -> Origins:
+    return graphs.origins if graphs.origins is not None else Origins.unknown(len(graphs))

@@ -1,6 +1,6 @@
 """GraphSet: many directed, typed graphs as one concatenated compressed sparse row (CSR) structure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from grade import _core
 from grade.errors import InputError
+from grade.graphs.layout import DTYPES, PLACES, arrays_of, checksum, digest_of
+from grade.graphs.operands import MAX_WORDS, UNKNOWN, Arc, arcs_of, is_operand_word
+from grade.graphs.origins import Origins
 from grade.graphs.strings import StringTable, ranges
 from grade.machine import thread_count
 
@@ -26,6 +29,10 @@ class GraphSet:
     Nodes of all graphs are numbered through (global ids); graph g owns the ids
     ``node_offsets[g] .. node_offsets[g + 1] - 1``. Cycles, self-loops, isolated nodes and empty graphs are legal;
     two edges with the same source and target are not. Edge type 0 means "no edge", so stored types start at 1.
+
+    A set may know more of its graphs than their structure: operand places of edges (`operands`), which nodes are
+    graph outputs (`outputs`), names and places of nodes in their files, the files themselves (`origins`). These
+    are annotations: counting, matching and the identity of patterns look at types and edges only.
 
     Make one with `GraphSet.from_edges`, which validates; the constructor trusts its arrays.
 
@@ -52,8 +59,15 @@ class GraphSet:
     edge_vocabulary: tuple[str, ...]  # [0] names the absence of an edge
     graph_names: StringTable
     node_names: StringTable | None = None
+    in_operands: NDArray[np.uint16] | None = None  # [edges] along in_sources: words of operand_vocabulary
+    operand_vocabulary: tuple[str, ...] = (UNKNOWN,)  # `grade.graphs.operands`; [0]: nothing is known
+    graph_outputs: NDArray[np.bool_] | None = None  # [nodes]; None where the source does not tell
+    node_places: NDArray[np.uint32] | None = None  # [nodes] places in their files; None: as numbered here
+    origins: Origins | None = None  # the files
     origin: str = field(default="")  # where the set came from, for messages and reports
     folder: str = field(default="")  # the folder that it was opened from
+    # Checksums of its arrays in that folder. Not for `dataclasses.replace` to hand on: it may change the arrays.
+    stored: Mapping[str, str] = field(default_factory=dict, init=False)
 
     @classmethod
     def from_edges(
@@ -68,6 +82,10 @@ class GraphSet:
         edge_vocabulary: Sequence[str] = (NO_EDGE, "edge"),
         graph_names: Sequence[str] | None = None,
         node_names: Sequence[str] | None = None,
+        operands: ArrayLike | None = None,
+        operand_vocabulary: Sequence[str] = (UNKNOWN,),
+        outputs: ArrayLike | None = None,
+        node_places: ArrayLike | None = None,
         origin: str = "graph set",
     ) -> "GraphSet":
         """Build and validate a set from per-graph node counts and edges in graph-local node numbers.
@@ -78,6 +96,9 @@ class GraphSet:
         node_types : [nodes] integers below ``len(node_vocabulary)``
         edges : [edges, 2] integers, (source, target) local to their graph
         edge_types : [edges] integers from 1 to ``len(edge_vocabulary) - 1``; all 1 when left out
+        operands : [edges] which operands each edge feeds, as numbers in ``operand_vocabulary``
+        outputs : [nodes] whether each node is an output of its graph
+        node_places : [nodes] place of each node in its file, where that is not its number
         """
         node_count = integers(node_counts, "node_counts", origin)
         edge_count = integers(edge_counts, "edge_counts", origin)
@@ -114,6 +135,29 @@ class GraphSet:
             )
         if labels is not None and len(labels) != len(types):
             raise refuse(f"the graphs have {len(types)} nodes but {len(labels)} node names were given.")
+        places = None if operands is None else integers(operands, "operands", origin)
+        ends = None if outputs is None else np.asarray(outputs)
+        numbers = None if node_places is None else integers(node_places, "node_places", origin)
+        for what, given, count in (
+            ("operands", places, len(arcs)),
+            ("outputs", ends, len(types)),
+            ("node_places", numbers, len(types)),
+        ):
+            if given is not None and given.shape != (count,):
+                raise refuse(f"{what} must be a list of {count}, not of the shape {list(given.shape)}.")
+        if ends is not None and ends.size and ends.dtype != np.bool_:
+            raise refuse(f"outputs must be true or false, not {ends.dtype}.")
+        if numbers is not None and ((numbers < 0) | (numbers > MAX_NODES)).any():
+            raise refuse(f"node_places must be from 0 to {MAX_NODES}.")
+        if not operand_vocabulary or operand_vocabulary[0] != UNKNOWN or len(operand_vocabulary) > MAX_WORDS:
+            raise refuse(
+                f"the operand vocabulary must start with {UNKNOWN!r} and have at most {MAX_WORDS:,} words."
+            )
+        wrong = next((word for word in operand_vocabulary if not is_operand_word(word)), None)
+        if wrong is not None:
+            raise refuse(f"{wrong!r} names no operands; write 0, 0+1 or 1:0 (result 1 as operand 0).")
+        if places is not None and ((places < 0) | (places >= len(operand_vocabulary))).any():
+            raise refuse(f"operands must be from 0 to {len(operand_vocabulary) - 1}.")
         if len(node_vocabulary) > MAX_NODE_TYPES:
             raise refuse(
                 f"{len(node_vocabulary)} node types are more than the {MAX_NODE_TYPES} that a set can hold."
@@ -123,9 +167,10 @@ class GraphSet:
                 f"the edge vocabulary has {len(edge_vocabulary)} entries; it needs the name of the absent edge and at"
                 f" most {MAX_EDGE_TYPES} types."
             )
-        for kind, vocabulary in (("node", node_vocabulary), ("edge", edge_vocabulary)):
+        vocabularies = {"node": node_vocabulary, "edge": edge_vocabulary, "operand": operand_vocabulary}
+        for kind, vocabulary in vocabularies.items():
             if len(set(vocabulary)) != len(vocabulary):
-                raise refuse(f"the {kind} vocabulary names a type twice.")
+                raise refuse(f"the {kind} vocabulary has a word twice.")
 
         node_offsets = np.concatenate([[0], np.cumsum(node_count)]).astype(np.int64)
         graph_of_node = np.repeat(np.arange(len(node_count)), node_count)
@@ -177,6 +222,10 @@ class GraphSet:
             edge_vocabulary=tuple(edge_vocabulary),
             graph_names=names,
             node_names=labels,
+            in_operands=None if places is None else places[out_order][in_order].astype(np.uint16),
+            operand_vocabulary=tuple(operand_vocabulary),
+            graph_outputs=None if ends is None else ends.astype(np.bool_),
+            node_places=None if numbers is None else numbers.astype(np.uint32),
             origin=origin,
         )
 
@@ -244,6 +293,64 @@ class GraphSet:
             place = self.folder or self.origin
             raise InputError(f"The graph set {place} is damaged ({error}); build it again.") from error
 
+    def check(self) -> "GraphSet":
+        """The set itself, after its files have been compared with their checksums and every index has been checked."""
+        for name, array in arrays_of(self).items():
+            expected = self.stored.get(name)
+            if expected and name not in PLACES and checksum(array, DTYPES[name]) != expected:
+                raise InputError(
+                    f"The graph set {self.folder} is damaged ({name}.npy is not what was saved); build it again."
+                )
+        _ = self.core
+        if self.in_operands is not None and self.in_operands.max(initial=0) >= len(self.operand_vocabulary):
+            place = self.folder or self.origin
+            raise InputError(
+                f"The graph set {place} is damaged (an operand is not in the vocabulary); build it again."
+            )
+        return self
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over all arrays, names and vocabularies: equal exactly for equal content.
+
+        An opened set takes it from the checksums that were saved with it.
+        """
+        checksums = self.stored or {
+            name: checksum(array, DTYPES[name]) for name, array in arrays_of(self).items()
+        }
+        return digest_of(checksums, self.vocabularies)
+
+    @property
+    def vocabularies(self) -> dict[str, tuple[str, ...]]:
+        """The words of node types, edge types and operands."""
+        return {
+            "node_vocabulary": self.node_vocabulary,
+            "edge_vocabulary": self.edge_vocabulary,
+            "operand_vocabulary": self.operand_vocabulary,
+        }
+
+    @cached_property
+    def outputs(self) -> NDArray[np.bool_]:
+        """[nodes] whether a node is an output of its graph; where that is not known: whether nothing reads it."""
+        return self.graph_outputs if self.graph_outputs is not None else np.diff(self.out_offsets) == 0
+
+    def operands(self, node: int) -> list[tuple[Arc, int]]:
+        """(arc, global id of the producer) for all arcs into a node whose operand is known, in the order of operands.
+
+        >>> graphs = GraphSet.from_edges(
+        ...     node_counts=[3], node_types=[0, 0, 1], edges=[[0, 2], [1, 2]], edge_counts=[2],
+        ...     operands=[1, 2], operand_vocabulary=["", "1", "0"], node_vocabulary=["conv", "sub"])
+        >>> graphs.operands(2)
+        [(Arc(operand=0, result=0), 1), (Arc(operand=1, result=0), 0)]
+        """
+        if self.in_operands is None:
+            return []
+        edges = slice(self.in_offsets[node], self.in_offsets[node + 1])
+        pairs = zip(self.in_operands[edges].tolist(), self.in_sources[edges].tolist(), strict=True)
+        return sorted(
+            (arc, source) for word, source in pairs for arc in arcs_of(self.operand_vocabulary[word])
+        )
+
     def successors(self, node: int) -> NDArray[np.uint32]:
         """Global ids of the targets of a node's out-going edges, ascending."""
         return self.out_targets[self.out_offsets[node] : self.out_offsets[node + 1]]
@@ -273,6 +380,16 @@ class GraphSet:
         begin, end = self.node_offsets[graph], self.node_offsets[graph + 1]
         return self.out_types[self.out_offsets[begin] : self.out_offsets[end]]
 
+    def operand_words(self, graph: int) -> list[str]:
+        """[edges] the operand words of the edges of one graph, in the order of `edge_list`."""
+        begin, end = self.node_offsets[graph], self.node_offsets[graph + 1]
+        edges = slice(self.in_offsets[begin], self.in_offsets[end])
+        words = np.zeros(edges.stop - edges.start, np.int64)
+        if self.in_operands is not None:
+            targets = np.repeat(np.arange(end - begin), np.diff(self.in_offsets[begin : end + 1]))
+            words = self.in_operands[edges][np.lexsort((targets, self.in_sources[edges]))].astype(np.int64)
+        return [self.operand_vocabulary[word] for word in words.tolist()]
+
     def subset(self, graphs: ArrayLike) -> "GraphSet":
         """The set of these graphs only, in this order; the vocabularies stay as they are."""
         chosen = integers(graphs, "graph numbers", self.origin)
@@ -285,28 +402,34 @@ class GraphSet:
         shift = np.repeat(node_offsets[:-1] - self.node_offsets[chosen], counts)
 
         def take(
-            offsets: NDArray[np.int64], ends: NDArray[np.uint32], types: NDArray[np.uint8]
-        ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint8]]:
+            offsets: NDArray[np.int64], ends: NDArray[np.uint32]
+        ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64]]:
+            """Offsets and ends of the edges of these nodes, and where those edges were."""
             degrees = np.diff(offsets)[nodes]
             index = ranges(offsets[:-1][nodes], degrees)
             moved = (ends[index].astype(np.int64) + np.repeat(shift, degrees)).astype(np.uint32)
-            return np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64), moved, types[index]
+            return np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64), moved, index
 
-        out_offsets, out_targets, out_types = take(self.out_offsets, self.out_targets, self.out_types)
-        in_offsets, in_sources, in_types = take(self.in_offsets, self.in_sources, self.in_types)
+        out_offsets, out_targets, out_edges = take(self.out_offsets, self.out_targets)
+        in_offsets, in_sources, in_edges = take(self.in_offsets, self.in_sources)
         return GraphSet(
             node_offsets=node_offsets,
             node_types=self.node_types[nodes],
             out_offsets=out_offsets,
             out_targets=out_targets,
-            out_types=out_types,
+            out_types=self.out_types[out_edges],
             in_offsets=in_offsets,
             in_sources=in_sources,
-            in_types=in_types,
+            in_types=self.in_types[in_edges],
             node_vocabulary=self.node_vocabulary,
             edge_vocabulary=self.edge_vocabulary,
             graph_names=self.graph_names.take(chosen),
             node_names=None if self.node_names is None else self.node_names.take(nodes),
+            in_operands=None if self.in_operands is None else self.in_operands[in_edges],
+            operand_vocabulary=self.operand_vocabulary,
+            graph_outputs=None if self.graph_outputs is None else self.graph_outputs[nodes],
+            node_places=None if self.node_places is None else self.node_places[nodes],
+            origins=None if self.origins is None else self.origins.take(chosen),
             origin=self.origin,
         )
 

@@ -1,16 +1,18 @@
 """Graph sets on disk: a folder of memory-mapped .npy files and one JSON.
 
-    graph-set.json                                  format, version, counts, vocabularies, origin
-    node_offsets.npy node_types.npy                 the arrays of a GraphSet, each under its name
-    out_offsets.npy out_targets.npy out_types.npy
-    in_offsets.npy in_sources.npy in_types.npy
-    graph_names.data.npy graph_names.offsets.npy    and the same for node_names, where nodes have names
+    graph-set.json      format, version, counts, vocabularies, origin, and of every array its length and checksum
+    node_offsets.npy    the arrays of a GraphSet, each under its name (`grade.graphs.layout`): those that every set
+    node_types.npy ...  has, and those of the annotations that this one has
+    graph_names.data.npy graph_names.offsets.npy       tables of strings are two arrays each
 
-Opening reads the JSON and the headers only, so a set of any size opens in milliseconds. What it checks are
-the lengths and types of all arrays and both ends of all offsets; the native core checks every index before it
-uses the arrays.
+Opening compares the JSON with its own checksum, and the header and size of every file with the JSON. A set of up
+to 64 MiB is then checked in full: every array against its SHA-256, every index. A larger one opens in
+milliseconds whatever its size; its arrays are checked in full by `GraphSet.check`, which building from it,
+comparing it and ``grade graphs info`` call, and every index is checked before the native core works on it. Sets
+of version 1 have no checksums and none of the annotations but node names.
 """
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -22,21 +24,24 @@ from numpy.typing import NDArray
 from grade.errors import InputError
 from grade.files import whole_folder, writable_target
 from grade.graphs.graph_set import GraphSet
+from grade.graphs.layout import (
+    DTYPES,
+    STRUCTURE,
+    TABLES,
+    arrays_of,
+    checksum,
+    digest_of,
+    lengths,
+)
+from grade.graphs.operands import UNKNOWN, is_operand_word
+from grade.graphs.origins import Origins
 from grade.graphs.strings import StringTable
 
 FORMAT = "grade-graph-set"
-VERSION = 1
+VERSION = 2
 DESCRIPTION = "graph-set.json"
-DTYPES: dict[str, np.dtype[Any]] = {
-    "node_offsets": np.dtype(np.int64),
-    "node_types": np.dtype(np.uint16),
-    "out_offsets": np.dtype(np.int64),
-    "out_targets": np.dtype(np.uint32),
-    "out_types": np.dtype(np.uint8),
-    "in_offsets": np.dtype(np.int64),
-    "in_sources": np.dtype(np.uint32),
-    "in_types": np.dtype(np.uint8),
-}
+CHECKED_AT_ONCE = 64 << 20  # bytes of a set that is checked in full when it is opened
+FILE_TABLES = ("file_paths", "file_digests")
 
 
 def save_graph_set(graphs: GraphSet, folder: str | os.PathLike[str], overwrite: bool = False) -> None:
@@ -49,65 +54,88 @@ def save_graph_set(graphs: GraphSet, folder: str | os.PathLike[str], overwrite: 
     ...                              node_vocabulary=["conv"])
     >>> folder = Path(tempfile.mkdtemp()) / "set"
     >>> save_graph_set(graphs, folder)
-    >>> load_graph_set(folder).successors(0)
-    array([1], dtype=uint32)
+    >>> load_graph_set(folder).successors(0), load_graph_set(folder).digest == graphs.digest
+    (array([1], dtype=uint32), True)
     """
     check_target(folder, overwrite)
-    arrays: dict[str, NDArray[Any]] = {name: getattr(graphs, name) for name in DTYPES}
-    for name, strings in (("graph_names", graphs.graph_names), ("node_names", graphs.node_names)):
-        if strings is not None:
-            arrays[f"{name}.data"] = strings.data
-            arrays[f"{name}.offsets"] = strings.offsets
+    arrays = arrays_of(graphs)
+    files = 0
+    if graphs.origins is not None:
+        files = len(graphs.origins.paths)
+        paths = graphs.origins.relative_to(writable_target(folder)).paths
+        arrays |= {"file_paths.data": paths.data, "file_paths.offsets": paths.offsets}
     with whole_folder(folder) as temporary:
         for name, array in arrays.items():
-            np.save(temporary / f"{name}.npy", array, allow_pickle=False)
+            np.save(temporary / f"{name}.npy", np.asarray(array, DTYPES[name]), allow_pickle=False)
         write_description(
             temporary,
-            origin=graphs.origin,
-            graphs=len(graphs),
-            nodes=graphs.nodes,
-            edges=graphs.edges,
-            named_nodes=graphs.node_names is not None,
-            node_vocabulary=graphs.node_vocabulary,
-            edge_vocabulary=graphs.edge_vocabulary,
+            graphs.origin,
+            (len(graphs), graphs.nodes, graphs.edges, files),
+            {name: (len(array), checksum(array, DTYPES[name])) for name, array in arrays.items()},
+            graphs.vocabularies,
         )
 
 
-def write_description(folder: Path, **values: Any) -> None:
-    """The JSON of a set."""
-    content = {"format": FORMAT, "version": VERSION, **values}
+def write_description(
+    folder: Path,
+    origin: str,
+    counts: tuple[int, int, int, int],
+    arrays: dict[str, tuple[int, str]],
+    vocabularies: dict[str, tuple[str, ...]],
+) -> None:
+    """The JSON of a set of so many graphs, nodes, edges and files, with (length, checksum) of every array."""
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "origin": origin,
+        **dict(zip(("graphs", "nodes", "edges", "files"), counts, strict=True)),
+        "digest": digest_of({name: value for name, (_, value) in arrays.items()}, vocabularies),
+        "arrays": {name: {"length": length, "sha256": value} for name, (length, value) in arrays.items()},
+        **vocabularies,
+    }
+    content["checksum"] = checksum_of(content)
     (folder / DESCRIPTION).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def checksum_of(description: dict[str, Any]) -> str:
+    """SHA-256 of a description, but for the checksum in it."""
+    content = {name: value for name, value in description.items() if name != "checksum"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def load_graph_set(folder: str | os.PathLike[str]) -> GraphSet:
     """Open a saved set; its arrays stay on disk until used. A damaged or foreign folder is refused."""
     place = Path(folder)
     description = read_description(place)
-    graphs, nodes, edges = description["graphs"], description["nodes"], description["edges"]
-    lengths = {
-        "node_offsets": graphs + 1,
-        "node_types": nodes,
-        "out_offsets": nodes + 1,
-        "out_targets": edges,
-        "out_types": edges,
-        "in_offsets": nodes + 1,
-        "in_sources": edges,
-        "in_types": edges,
+    graphs, nodes, edges, files = (description[name] for name in ("graphs", "nodes", "edges", "files"))
+    expected = lengths(graphs, nodes, edges, files)
+    parts: dict[str, Any] = {
+        name: map_array(place, name, DTYPES[name], expected[name]) for name in description["arrays"]
     }
-    arrays = {name: map_array(place, name, dtype, lengths[name]) for name, dtype in DTYPES.items()}
     for name, last in (("node_offsets", nodes), ("out_offsets", edges), ("in_offsets", edges)):
-        check_ends(place, name, arrays[name], last)
-    if (np.diff(arrays["node_offsets"]) < 0).any():
+        check_ends(place, name, parts[name], last)
+    if (np.diff(parts["node_offsets"]) < 0).any():
         raise damaged(place, "node_offsets.npy does not ascend")
-    return GraphSet(
-        **arrays,
-        node_vocabulary=tuple(description["node_vocabulary"]),
-        edge_vocabulary=tuple(description["edge_vocabulary"]),
-        graph_names=map_strings(place, "graph_names", graphs),
-        node_names=map_strings(place, "node_names", nodes) if description["named_nodes"] else None,
-        origin=description["origin"],
-        folder=str(place),
-    )
+    for name in TABLES:
+        if f"{name}.data" in parts:
+            data, offsets = parts.pop(f"{name}.data"), parts.pop(f"{name}.offsets")
+            check_ends(place, f"{name}.offsets", offsets, len(data))
+            parts[name] = StringTable(data, offsets)
+    if "file_of" in parts:
+        paths, digests = (parts.pop(name) for name in FILE_TABLES)
+        file_of = parts.pop("file_of")
+        if len(file_of) and not (file_of.min() >= -1 and file_of.max() < len(paths)):
+            raise damaged(place, "file_of.npy names a file that is not there")
+        for name, array in (("data", paths.data), ("offsets", paths.offsets)):
+            if checksum(array, array.dtype) != description["arrays"][f"file_paths.{name}"]["sha256"]:
+                raise damaged(place, f"file_paths.{name}.npy is not what was saved")
+        parts["origins"] = Origins(paths, digests, file_of).seen_from(place)
+    parts |= {name: tuple(words) for name, words in vocabularies_in(description).items()}
+    opened = GraphSet(**parts, origin=description["origin"], folder=str(place))
+    checksums = {name: entry["sha256"] for name, entry in description["arrays"].items() if entry["sha256"]}
+    object.__setattr__(opened, "stored", checksums)
+    size = sum((place / f"{name}.npy").stat().st_size for name in description["arrays"])
+    return opened.check() if size <= CHECKED_AT_ONCE else opened
 
 
 def is_graph_set(folder: str | os.PathLike[str]) -> bool:
@@ -141,9 +169,9 @@ def damaged(folder: Path, what: str) -> InputError:
 
 
 def read_description(folder: Path) -> dict[str, Any]:
-    """The JSON of a saved set, with every value of the type that it must have."""
+    """The JSON of a saved set of any version as of the present one, every value of the type that it must have."""
     try:
-        description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        description: Any = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{folder} is not a graph set, for it has no {DESCRIPTION}; make one with 'grade graphs build'."
@@ -152,7 +180,7 @@ def read_description(folder: Path) -> dict[str, Any]:
         raise InputError(
             f"The graph set {folder} cannot be read ({error.strerror}); check its permissions."
         ) from error
-    except ValueError:
+    except (ValueError, RecursionError):
         raise damaged(folder, f"{DESCRIPTION} is not JSON") from None
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise InputError(
@@ -160,23 +188,60 @@ def read_description(folder: Path) -> dict[str, Any]:
             " 'grade graphs build'."
         )
     version = description.get("version")
-    if isinstance(version, int) and version > VERSION:
+    if type(version) is int and version > VERSION:
         raise InputError(
             f"The graph set {folder} has format version {version}, newer than the {VERSION} that this"
             " GraDE reads; install a newer GraDE or build the set again."
         )
-    if version != VERSION:
+    if type(version) is not int or version < 1:
         raise damaged(folder, f"{DESCRIPTION} names no known version")
-    for name in ("graphs", "nodes", "edges"):
+    if version == 1:
+        description = of_version_1(description)
+    elif description.get("checksum") != checksum_of(description):
+        raise damaged(folder, f"{DESCRIPTION} is not what was saved")
+    check_description(folder, description)
+    return dict(description)
+
+
+def of_version_1(description: dict[str, Any]) -> dict[str, Any]:
+    """A description of version 1, which had neither checksums nor operands, outputs and files."""
+    names = [*STRUCTURE, "graph_names.data", "graph_names.offsets"]
+    if description.get("named_nodes"):
+        names += ["node_names.data", "node_names.offsets"]
+    arrays = {name: {"sha256": ""} for name in names}
+    return {**description, "files": 0, "operand_vocabulary": [UNKNOWN], "arrays": arrays}
+
+
+def vocabularies_in(description: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: description.get(name) for name in ("node_vocabulary", "edge_vocabulary", "operand_vocabulary")
+    }
+
+
+def check_description(folder: Path, description: dict[str, Any]) -> None:
+    """Refuse values that are not what they must be."""
+    for name in ("graphs", "nodes", "edges", "files"):
         if type(description.get(name)) is not int or description[name] < 0:
             raise damaged(folder, f"{DESCRIPTION} has no number of {name}")
-    for name in ("node_vocabulary", "edge_vocabulary"):
-        words = description.get(name)
+    for name, words in vocabularies_in(description).items():
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             raise damaged(folder, f"{DESCRIPTION} has no {name}")
-    if not isinstance(description.get("origin"), str) or not isinstance(description.get("named_nodes"), bool):
-        raise damaged(folder, f"{DESCRIPTION} lacks the origin or whether nodes have names")
-    return description
+    operands = description["operand_vocabulary"]
+    if operands[:1] != [UNKNOWN] or not all(map(is_operand_word, operands)):
+        raise damaged(folder, f"{DESCRIPTION} has no operand_vocabulary")
+    if not isinstance(description.get("origin"), str):
+        raise damaged(folder, f"{DESCRIPTION} lacks the origin")
+    arrays = description.get("arrays")
+    if (
+        not isinstance(arrays, dict)
+        or not all(
+            isinstance(entry, dict) and isinstance(entry.get("sha256"), str) for entry in arrays.values()
+        )
+        or not {*STRUCTURE, "graph_names.data", "graph_names.offsets"} <= arrays.keys() <= DTYPES.keys()
+        or any((f"{name}.data" in arrays) != (f"{name}.offsets" in arrays) for name in TABLES)
+        or len({name in arrays for name in ("file_of", *(f"{table}.data" for table in FILE_TABLES))}) > 1
+    ):
+        raise damaged(folder, f"{DESCRIPTION} does not name the arrays of a set")
 
 
 def map_array(folder: Path, name: str, dtype: np.dtype[Any], length: int | None) -> NDArray[Any]:
@@ -193,13 +258,6 @@ def map_array(folder: Path, name: str, dtype: np.dtype[Any], length: int | None)
     if length is not None and len(mapped) != length:
         raise damaged(folder, f"{path.name} has {len(mapped)} entries instead of {length}")
     return np.asarray(mapped)
-
-
-def map_strings(folder: Path, name: str, count: int) -> StringTable:
-    data = map_array(folder, f"{name}.data", np.dtype(np.uint8), None)
-    offsets = map_array(folder, f"{name}.offsets", np.dtype(np.int64), count + 1)
-    check_ends(folder, f"{name}.offsets", offsets, len(data))
-    return StringTable(data, offsets)
 
 
 def check_ends(folder: Path, name: str, offsets: NDArray[np.int64], last: int) -> None:

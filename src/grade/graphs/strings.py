@@ -27,6 +27,14 @@ class StringTable(Sequence[str]):
         np.cumsum([len(text) for text in encoded], out=offsets[1:])
         return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
 
+    @classmethod
+    def joined(cls, tables: "Sequence[StringTable]") -> "StringTable":
+        """All strings of several tables, one table after the other."""
+        ends = np.cumsum([0, *(len(table.data) for table in tables)])
+        tails = [table.offsets[1:] + end for table, end in zip(tables, ends[:-1], strict=True)]
+        data = np.concatenate([np.zeros(0, np.uint8), *(table.data for table in tables)])
+        return cls(data, np.concatenate([np.zeros(1, np.int64), *tails]))
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

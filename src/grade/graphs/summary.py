@@ -47,7 +47,7 @@ def summarize(graphs: GraphSet) -> Summary:
     >>> summary.node_types, summary.cyclic_graphs, summary.isolated_nodes, summary.self_loops
     ({'input': 2, 'conv': 2}, 2, 2, 1)
     """
-    _ = graphs.core  # refuses a damaged set
+    graphs.check()
     out_degrees, in_degrees = np.diff(graphs.out_offsets), np.diff(graphs.in_offsets)
     looping = np.zeros(graphs.nodes, np.bool_)
     edge_sources = np.repeat(np.arange(graphs.nodes), out_degrees)

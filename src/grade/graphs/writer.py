@@ -22,19 +22,34 @@ from numpy.typing import NDArray
 
 from grade.errors import InputError
 from grade.files import put_in_place, refuse_writing, whole_file, writable_target
-from grade.graphs.concatenation import edge_vocabulary, names_of, node_vocabulary, reindex
+from grade.graphs.concatenation import (
+    edge_vocabulary,
+    names_of,
+    node_vocabulary,
+    operand_vocabulary,
+    operands_of,
+    origins_of,
+    places_of,
+    reindex,
+)
 from grade.graphs.graph_set import MAX_NODES, GraphSet
-from grade.graphs.storage import DTYPES, check_target, write_description
+from grade.graphs.layout import DTYPES, TABLES, checksum
+from grade.graphs.origins import NO_FILE
+from grade.graphs.storage import check_target, write_description
+from grade.graphs.strings import StringTable
 
 HEADER = 128  # bytes for the header of an .npy file: room for any length
 STATE, LOCK = "state.json", "lock"
-OFFSETS = ("node_offsets", "out_offsets", "in_offsets", "graph_names.offsets", "node_names.offsets")
-FILES: dict[str, np.dtype[Any]] = {
-    **DTYPES,
-    "graph_names.data": np.dtype(np.uint8),
-    "graph_names.offsets": np.dtype(np.int64),
-    "node_names.data": np.dtype(np.uint8),
-    "node_names.offsets": np.dtype(np.int64),
+OFFSETS = ("node_offsets", "out_offsets", "in_offsets", *(f"{table}.offsets" for table in TABLES))
+OPTIONAL = {  # the annotations of a set, and the files of each
+    "node_names": ("node_names.data", "node_names.offsets"),
+    "in_operands": ("in_operands",),
+    "graph_outputs": ("graph_outputs",),
+    "node_places": ("node_places",),
+    "origins": (
+        "file_of",
+        *(f"file_{part}.{end}" for part in ("paths", "digests") for end in ("data", "offsets")),
+    ),
 }
 
 
@@ -64,8 +79,9 @@ class GraphSetWriter:
         check_target(folder, overwrite)
         self.target, self.origin, self.key = writable_target(folder), origin, key
         self.working = self.target.with_name(f".{self.target.name}.building")
-        self.nodes, self.edges = node_vocabulary(), edge_vocabulary()
-        self.lengths = dict.fromkeys(FILES, 0)  # entries of each array
+        self.nodes, self.edges, self.operands = node_vocabulary(), edge_vocabulary(), operand_vocabulary()
+        self.lengths = dict.fromkeys(DTYPES, 0)  # entries of each array
+        self.known: list[str] = []  # annotations that some graph has
         self.last = dict.fromkeys(OFFSETS, 0)
         self.notes: dict[str, Any] = {}
         self.files: dict[str, BinaryIO] = {}
@@ -87,12 +103,15 @@ class GraphSetWriter:
             for path in self.working.iterdir():
                 if path.name != LOCK:
                     path.unlink()
-        for name in FILES:
+        for name in DTYPES:
             path = self.working / f"{name}.npy"
             self.files[name] = path.open("r+b" if state is not None else "w+b")
         if state is not None:
             self.notes = state["notes"]
-            self.rewind(state["position"], state["node_vocabulary"], state["edge_vocabulary"])
+            self.nodes = node_vocabulary(state["node_vocabulary"])
+            self.edges = edge_vocabulary(state["edge_vocabulary"])
+            self.operands = operand_vocabulary(state["operand_vocabulary"])
+            self.rewind(state["position"])
         else:
             for file in self.files.values():
                 file.write(bytes(HEADER))
@@ -119,14 +138,14 @@ class GraphSetWriter:
             whole = all(
                 (self.working / f"{name}.npy").stat().st_size
                 >= HEADER + state["position"]["lengths"][name] * dtype.itemsize
-                for name, dtype in FILES.items()
+                for name, dtype in DTYPES.items()
             )
             return state if whole and state["key"] == self.key else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def write(self, name: str, array: NDArray[Any]) -> None:
-        self.files[name].write(np.ascontiguousarray(array, FILES[name]).tobytes())
+        self.files[name].write(np.ascontiguousarray(array, DTYPES[name]).tobytes())
         self.lengths[name] += len(array)
 
     def write_offsets(self, name: str, offsets: NDArray[np.int64]) -> None:
@@ -139,16 +158,29 @@ class GraphSetWriter:
         shift = self.lengths["node_types"]
         if shift + graphs.nodes > MAX_NODES:
             raise InputError(f"{self.target} would have more than {MAX_NODES:,} nodes; build several sets.")
-        part = reindex(graphs, self.nodes, self.edges)
+        self.known += [
+            name for name in OPTIONAL if name not in self.known and getattr(graphs, name) is not None
+        ]
+        part = reindex(graphs, self.nodes, self.edges, self.operands)
         for name in ("node_offsets", "out_offsets", "in_offsets"):
             self.write_offsets(name, getattr(part, name))
         for name in ("out_targets", "in_sources"):
             self.write(name, getattr(part, name) + np.uint32(shift))
         for name in ("node_types", "out_types", "in_types"):
             self.write(name, getattr(part, name))
-        for name, strings in (("graph_names", part.graph_names), ("node_names", names_of(part))):
-            self.write(f"{name}.data", strings.data[strings.offsets[0] : strings.offsets[-1]])
-            self.write_offsets(f"{name}.offsets", strings.offsets - strings.offsets[0])
+        self.write("in_operands", operands_of(part))
+        self.write("graph_outputs", part.outputs)
+        self.write("node_places", places_of(part))
+        origins, files = origins_of(part).relative_to(self.target), self.lengths["file_paths.offsets"] - 1
+        self.write("file_of", np.where(origins.file_of == NO_FILE, NO_FILE, origins.file_of + files))
+        self.write_strings("graph_names", part.graph_names)
+        self.write_strings("node_names", names_of(part))
+        self.write_strings("file_paths", origins.paths)
+        self.write_strings("file_digests", origins.digests)
+
+    def write_strings(self, name: str, strings: StringTable) -> None:
+        self.write(f"{name}.data", strings.data[strings.offsets[0] : strings.offsets[-1]])
+        self.write_offsets(f"{name}.offsets", strings.offsets - strings.offsets[0])
 
     @property
     def size(self) -> tuple[int, int, int]:
@@ -160,24 +192,21 @@ class GraphSetWriter:
         return {
             "lengths": dict(self.lengths),
             "last": dict(self.last),
-            "words": [len(self.nodes.words), len(self.edges.words)],
+            "known": list(self.known),
+            "words": [len(self.nodes.words), len(self.edges.words), len(self.operands.words)],
         }
 
-    def rewind(
-        self,
-        position: dict[str, Any],
-        node_words: list[str] | None = None,
-        edge_words: list[str] | None = None,
-    ) -> None:
+    def rewind(self, position: dict[str, Any]) -> None:
         """Take back all that was appended since a position."""
         self.lengths, self.last = dict(position["lengths"]), dict(position["last"])
-        if node_words is not None and edge_words is not None:
-            self.nodes, self.edges = node_vocabulary(node_words), edge_vocabulary(edge_words)
-        self.nodes.cut(position["words"][0])
-        self.edges.cut(position["words"][1])
+        self.known = list(position["known"])
+        for vocabulary, length in zip(
+            (self.nodes, self.edges, self.operands), position["words"], strict=True
+        ):
+            vocabulary.cut(length)
         for name, file in self.files.items():
             file.flush()
-            file.truncate(HEADER + self.lengths[name] * FILES[name].itemsize)
+            file.truncate(HEADER + self.lengths[name] * DTYPES[name].itemsize)
             file.seek(0, os.SEEK_END)
 
     def checkpoint(self, notes: dict[str, Any]) -> None:
@@ -192,6 +221,7 @@ class GraphSetWriter:
             "position": self.position(),
             "node_vocabulary": self.nodes.words,
             "edge_vocabulary": self.edges.words,
+            "operand_vocabulary": self.operands.words,
         }
         with whole_file(self.working / STATE) as temporary:
             temporary.write_text(json.dumps(state), encoding="utf-8")
@@ -200,24 +230,28 @@ class GraphSetWriter:
         """Make it a graph set and put it under its name."""
         if len(self.edges.words) == 1:
             self.edges.places(("edge",))
+        for annotation, names in OPTIONAL.items():
+            for name in names if annotation not in self.known else ():
+                self.files.pop(name).close()
+                (self.working / f"{name}.npy").unlink()
+        arrays = {}
         for name, file in self.files.items():
             file.seek(0)
-            file.write(npy_header(FILES[name], self.lengths[name]))
+            file.write(npy_header(DTYPES[name], self.lengths[name]))
             file.close()
-        named = self.lengths["node_names.data"] > 0
-        if not named:
-            for part in ("data", "offsets"):
-                (self.working / f"node_names.{part}.npy").unlink()
-        graphs, nodes, edges = self.size
+            whole = np.lib.format.open_memmap(self.working / f"{name}.npy", mode="r")
+            arrays[name] = self.lengths[name], checksum(whole, DTYPES[name])
+        files = self.lengths["file_paths.offsets"] - 1 if "origins" in self.known else 0
         write_description(
             self.working,
-            origin=self.origin,
-            graphs=graphs,
-            nodes=nodes,
-            edges=edges,
-            named_nodes=named,
-            node_vocabulary=self.nodes.words,
-            edge_vocabulary=self.edges.words,
+            self.origin,
+            (*self.size, files),
+            arrays,
+            {
+                "node_vocabulary": tuple(self.nodes.words),
+                "edge_vocabulary": tuple(self.edges.words),
+                "operand_vocabulary": tuple(self.operands.words),
+            },
         )
         for name in (STATE, LOCK):
             (self.working / name).unlink(missing_ok=True)

@@ -71,7 +71,7 @@ def build_graph_set(
     begin = time.perf_counter()
     settings = settings or ReadSettings()
     count = thread_count(workers)
-    inputs = [part for spec in specs for part in find(spec)]
+    inputs = [part.check() if isinstance(part, GraphSet) else part for spec in specs for part in find(spec)]
     origin = ", ".join(specs) if len(specs) <= 3 else f"{specs[0]} and {len(specs) - 1} others"
     if len(inputs) == 1 and isinstance(inputs[0], GraphSet) and not merge_duplicates:
         save_graph_set(inputs[0], out, overwrite)  # as it is, with all of its vocabulary
@@ -204,7 +204,7 @@ def fingerprint(inputs: Iterable[Item | GraphSet], settings: ReadSettings, merge
     for part in inputs:
         facts: list[Any]
         if isinstance(part, GraphSet):
-            facts = [part.origin, part.folder, len(part), part.nodes, part.edges]
+            facts = [part.origin, part.digest]
         else:
             facts = [part.reader, part.place]
             if Path(part.place).is_file():

@@ -70,7 +70,7 @@ def find(spec: str | Path) -> list[Item | GraphSet]:
     name, colon, argument = str(spec).partition(":")
     if name in sources and not is_graph_set(path):
         return find_named(sources[name], argument if colon else None)
-    if is_graph_set(path):
+    if (path / DESCRIPTION).is_file():
         return [load_graph_set(path)]
     if path.is_file():
         return [item_of(spec)]

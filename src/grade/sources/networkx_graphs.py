@@ -1,11 +1,17 @@
 """To and from networkx. It is imported where it is used, so GraDE runs without it."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.graphs.graph_set import NO_EDGE
+from grade.graphs.concatenation import operand_vocabulary
+from grade.graphs.operands import UNKNOWN
+from grade.graphs.origins import Origins, join_origins
 
 if TYPE_CHECKING:
     import networkx
@@ -24,7 +30,9 @@ def from_networkx(
     Edges without the attribute ``edge_type`` are of the type "edge". Nodes keep their order and are named by
     their attribute ``name``, else by ``str(node)``; graphs are named by the mapping's keys or by
     ``graph.name``. A vocabulary that is left out holds the types in alphabetical order; give one to keep
-    several sets comparable.
+    several sets comparable. The attribute ``operands`` of an edge says which operands it feeds (0, or a word of
+    `grade.graphs.operands`), the attribute ``output`` of a node that it is an output of its graph; ``place`` of a
+    node and ``file`` and ``file_digest`` of a graph say where they come from, as `to_networkx` writes them.
 
     >>> import networkx
     >>> graph = networkx.DiGraph(name="tiny")
@@ -42,6 +50,10 @@ def from_networkx(
     labels: list[str] = []
     edges: list[tuple[int, int]] = []
     kinds: list[str] = []
+    fed: list[str] = []
+    outputs: list[bool] = []
+    places: list[int] = []
+    known: set[str] = set()  # attributes that some node has
     for name, graph in zip(names, members, strict=True):
         if not graph.is_directed() or graph.is_multigraph():
             raise InputError(
@@ -54,12 +66,17 @@ def from_networkx(
             number[node] = len(number)
             types.append(str(attributes[node_type]))
             labels.append(str(attributes.get("name", node)))
-        for begin, end, kind in graph.edges(data=edge_type, default="edge"):
+            known |= {"output", "place"} & attributes.keys()
+            outputs.append(bool(attributes.get("output", False)))
+            places.append(int(attributes.get("place", number[node])))
+        for begin, end, attributes in graph.edges(data=True):
             edges.append((number[begin], number[end]))
-            kinds.append(str(kind))
+            kinds.append(str(attributes.get(edge_type, "edge")))
+            fed.append(str(attributes.get("operands", UNKNOWN)))
     words = tuple(sorted(set(types)) if node_vocabulary is None else node_vocabulary)
     arrows = tuple([NO_EDGE, *sorted(set(kinds) | {"edge"})] if edge_vocabulary is None else edge_vocabulary)
-    return GraphSet.from_edges(
+    words_fed = operand_vocabulary()
+    result = GraphSet.from_edges(
         node_counts=[graph.number_of_nodes() for graph in members],
         node_types=numbers(types, words, "node", origin),
         edge_counts=[graph.number_of_edges() for graph in members],
@@ -69,13 +86,22 @@ def from_networkx(
         edge_vocabulary=arrows,
         graph_names=names,
         node_names=labels,
+        operands=words_fed.places(fed) if any(fed) else None,
+        operand_vocabulary=words_fed.words,
+        outputs=np.array(outputs, np.bool_) if "output" in known else None,
+        node_places=places if "place" in known else None,
         origin=origin,
     )
+    files = [(graph.graph.get("file"), graph.graph.get("file_digest", "")) for graph in members]
+    if not any(path for path, _ in files):
+        return result
+    parts = [Origins.of_one(str(path), str(d), 1) if path else Origins.unknown(1) for path, d in files]
+    return replace(result, origins=join_origins(parts))
 
 
 def to_networkx(graphs: GraphSet, graph: int) -> "networkx.DiGraph":
-    """One graph of a set: nodes 0, 1, ... with ``type`` (and ``name`` where nodes are named), edges with
-    ``type``.
+    """One graph of a set: nodes 0, 1, ... with ``type`` (and, where known, ``name``, ``output`` and ``place``) and
+    edges with ``type`` (and ``operands``); the graph has its ``name`` (and ``file`` and ``file_digest``).
 
     >>> from grade.sources import load
     >>> graph = to_networkx(load("zoo-mini"), 0)
@@ -96,10 +122,18 @@ def to_networkx(graphs: GraphSet, graph: int) -> "networkx.DiGraph":
         attributes: dict[str, Any] = {"type": graphs.node_vocabulary[graphs.node_types[node]]}
         if graphs.node_names is not None:
             attributes["name"] = graphs.node_names[node]
+        if graphs.graph_outputs is not None:
+            attributes["output"] = bool(graphs.graph_outputs[node])
+        if graphs.node_places is not None:
+            attributes["place"] = int(graphs.node_places[node])
         result.add_node(node - begin, **attributes)
-    kinds = graphs.edge_types_of(graph).tolist()
-    for (source, target), kind in zip(graphs.edge_list(graph).tolist(), kinds, strict=True):
-        result.add_edge(source, target, type=graphs.edge_vocabulary[kind])
+    file = None if graphs.origins is None else graphs.origins.file(graph)
+    if file is not None:
+        result.graph["file"], result.graph["file_digest"] = file
+    rows = graphs.edge_list(graph).tolist(), graphs.edge_types_of(graph).tolist(), graphs.operand_words(graph)
+    for (source, target), kind, word in zip(*rows, strict=True):
+        known = {"operands": word} if word else {}
+        result.add_edge(source, target, type=graphs.edge_vocabulary[kind], **known)
     return result
 
 

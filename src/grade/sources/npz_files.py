@@ -6,6 +6,9 @@ op_names [node types]       names [graphs]
 optional:
 edge_types [edges], from 1  edge_names [edge types + 1], the first for the absent edge
 node_names [nodes]
+operands [edges], from 0    operand_names, the words of grade.graphs.operands, the first one empty
+outputs [nodes]             true for graph outputs
+node_places [nodes]         where each node stands in its file
 """
 
 import os
@@ -19,11 +22,21 @@ from numpy.typing import NDArray
 from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.graphs.graph_set import NO_EDGE
+from grade.graphs.operands import UNKNOWN
 from grade.settings import ReadSettings
 from grade.sources.readers import reader
 
 REQUIRED = ("node_offsets", "node_types", "edge_offsets", "edges", "op_names", "names")
-OPTIONAL = ("edge_types", "edge_names", "node_names")
+OPTIONAL = (
+    "edge_types",
+    "edge_names",
+    "node_names",
+    "operands",
+    "operand_names",
+    "outputs",
+    "node_places",
+)
+TEXTS = ("op_names", "names", "edge_names", "node_names", "operand_names")
 
 
 def read_npz(path: str | os.PathLike[str], origin: str | None = None) -> GraphSet:
@@ -48,10 +61,10 @@ def read_npz(path: str | os.PathLike[str], origin: str | None = None) -> GraphSe
         ) from error
 
     for name, array in arrays.items():
-        expected = "U" if name in ("op_names", "names", "edge_names", "node_names") else "iu"
+        expected = "U" if name in TEXTS else "b" if name == "outputs" else "iu"
         dimensions = 2 if name == "edges" else 1
         if array.ndim != dimensions or (array.size and array.dtype.kind not in expected):
-            kind = "text" if expected == "U" else "whole numbers"
+            kind = {"U": "text", "b": "true and false", "iu": "whole numbers"}[expected]
             raise InputError(f"{place}: {name} must be an array of {kind} with {dimensions} dimension(s).")
     if arrays["edges"].shape[1] != 2:
         raise InputError(f"{place}: edges must have the shape [edges, 2], not {list(arrays['edges'].shape)}.")
@@ -69,6 +82,10 @@ def read_npz(path: str | os.PathLike[str], origin: str | None = None) -> GraphSe
         edge_vocabulary=edge_names,
         graph_names=arrays["names"].tolist(),
         node_names=arrays["node_names"].tolist() if "node_names" in arrays else None,
+        operands=arrays.get("operands"),
+        operand_vocabulary=arrays["operand_names"].tolist() if "operand_names" in arrays else (UNKNOWN,),
+        outputs=arrays.get("outputs"),
+        node_places=arrays.get("node_places"),
         origin=origin if origin is not None else str(place),
     )
 

@@ -233,9 +233,10 @@ class Flattening:
         self.model, self.data = model, data
         self.wanted = settings.attributes or []
         self.result = OperatorGraph()
+        self.place = 0  # in the model's list of nodes; bodies and functions count as the node that has them
 
     def run(self) -> OperatorGraph:
-        self.body(self.model.graph, None, ChainMap(), "", {})
+        self.result.outputs = self.body(self.model.graph, None, ChainMap(), "", {})
         return self.result
 
     def body(
@@ -263,8 +264,12 @@ class Flattening:
                     define(name, Value())
                 else:
                     define(name, actuals[place] if place < len(actuals) else Value(absent=True))
-        outputs = [[define(name, Value()) for name in node.outputs if name] for node in body.nodes]
-        for node, results in zip(body.nodes, outputs, strict=True):
+        outputs = [
+            [define(name, Value()) if name else Value() for name in node.outputs] for node in body.nodes
+        ]
+        for number, (node, results) in enumerate(zip(body.nodes, outputs, strict=True)):
+            if actuals is None:
+                self.place = number
             self.node(node, results, scope, prefix, attributes)
         return [look_up(name, scope, f"the output of {prefix or 'the graph'}") for name in body.outputs]
 
@@ -294,7 +299,7 @@ class Flattening:
             kind += self.suffix(node, attributes)
         constant = node.type == CONSTANT
         foldable = not node.bodies and node.kind not in RANDOM
-        self.result.add(kind, name, reads, results, constant=constant, foldable=foldable)
+        self.result.add(kind, name, reads, results, constant=constant, foldable=foldable, place=self.place)
 
     def inline(
         self,
@@ -311,11 +316,10 @@ class Flattening:
             for span in (*function.defaults, *node.attributes):
                 given.update(self.attribute(span, attributes))
         outputs = self.body(function, inputs, ChainMap(), f"{name}/", given)
-        named = [place for place, text in enumerate(node.outputs) if text]
-        for value, place in zip(results, named, strict=True):
-            if place >= len(outputs):
-                raise InputError(f"the call {name!r} has more outputs than its function")
-            value.alias = outputs[place]
+        if len(results) > len(outputs):
+            raise InputError(f"the call {name!r} has more outputs than its function")
+        for value, output in zip(results, outputs, strict=False):
+            value.alias = output
 
     def suffix(self, node: Node, attributes: dict[str, str]) -> str:
         """The wanted attributes of an operator, to stand in its type: ``[kernel_shape=3x3]``."""

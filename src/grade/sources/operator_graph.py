@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from grade.errors import InputError
 from grade.graphs import GraphSet
+from grade.graphs.operands import Arc, operand_word
 from grade.settings import ReadSettings
 from grade.sources.words import graph_of_words
 
@@ -29,6 +30,7 @@ class Value:
     """
 
     node: int | None = None
+    result: int = 0  # which of the node's results it is
     alias: "Value | None" = None
     absent: bool = False  # an optional input that was not given
 
@@ -66,6 +68,8 @@ class OperatorGraph:
         self.constant: list[bool] = []
         self.foldable: list[bool] = []
         self.reads: list[list[Value]] = []
+        self.places: list[int] = []
+        self.outputs: list[Value] = []  # what the model gives back
 
     def add(
         self,
@@ -76,16 +80,18 @@ class OperatorGraph:
         *,
         constant: bool = False,
         foldable: bool = True,
+        place: int = 0,
     ) -> None:
         """An operator that reads ``inputs`` in this order and computes ``outputs``.
 
         ``foldable`` is False where equal inputs may give different results, or where the operator does more
-        than compute.
+        than compute. ``place`` is where it stands in its file.
         """
         if len(self.types) >= MAX_OPERATORS:
             raise InputError(f"it unfolds to more than {MAX_OPERATORS:,} operators")
-        for value in outputs:
-            value.node = len(self.types)
+        for result, value in enumerate(outputs):
+            value.node, value.result = len(self.types), result
+        self.places.append(place)
         self.types.append(kind)
         self.names.append(name)
         self.constant.append(constant)
@@ -108,14 +114,22 @@ class OperatorGraph:
                 if (self.constant[node] or node in folded) and node not in used:
                     kept[node] = False
         place = dict(zip((node for node, keep in enumerate(kept) if keep), range(len(types)), strict=False))
-        positions: dict[tuple[int, int], list[int]] = defaultdict(list)
+        arcs: dict[tuple[int, int], list[Arc]] = defaultdict(list)
         for node, number in place.items():
             for position, value in enumerate(reads[node]):
                 if value.node is not None and value.node in place:
-                    positions[place[value.node], number].append(position)
-        edges = {pair: edge_label(found, settings) for pair, found in positions.items()}
-        names = [self.names[node] for node in place]
-        return graph_of_words(name, [types[node] for node in place], edges, names, origin)
+                    arcs[place[value.node], number].append(Arc(position, value.result))
+        ends = {value.resolve().node for value in self.outputs}
+        return graph_of_words(
+            name,
+            [types[node] for node in place],
+            {pair: edge_label([arc.operand for arc in found], settings) for pair, found in arcs.items()},
+            [self.names[node] for node in place],
+            origin,
+            operands={pair: operand_word(found) for pair, found in arcs.items()},
+            outputs=[node in ends for node in place],
+            node_places=[self.places[node] for node in place],
+        )
 
     def folded(self, reads: list[list[Value]]) -> set[int]:
         """Operators whose inputs are all constant, directly or through others like them."""

@@ -1,11 +1,12 @@
 """What reads one file or one model, and the registry that finds a reader by its name or a file's suffix."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grade.errors import InputError
 from grade.graphs import GraphSet
+from grade.graphs.origins import Origins, file_digest
 from grade.registry import Registry
 from grade.settings import ReadSettings
 
@@ -35,7 +36,13 @@ class Item:
     place: str  # what the reader is given; also the name in messages
 
     def read(self, settings: ReadSettings) -> Iterator[GraphSet]:
-        return readers[self.reader].read(self.place, settings)
+        """Its graphs, which know the file that they came from."""
+        digest = ""
+        for graphs in readers[self.reader].read(self.place, settings):
+            if not digest and Path(self.place).is_file():
+                digest = file_digest(self.place)
+            origins = Origins.of_one(self.place, digest, len(graphs)) if digest else None
+            yield replace(graphs, origins=origins)
 
 
 readers = Registry[Reader]("reader")

@@ -72,7 +72,7 @@ def capture(
     stored = {*signature.inputs_to_parameters, *signature.inputs_to_buffers}
     stored.update(signature.inputs_to_lifted_tensor_constants)
     walk = Walk(choices.names == "onnx")
-    walk.graph(program.graph_module, None, stored, "")
+    walk.result.outputs = walk.graph(program.graph_module, None, stored, "")
     return walk.result.graph_set(label, choices)
 
 
@@ -82,6 +82,7 @@ class Walk:
     def __init__(self, onnx_names: bool) -> None:
         self.onnx_names = onnx_names
         self.result = OperatorGraph()
+        self.place = 0  # in the captured graph; the operators of a body count as the one that has it
 
     def graph(
         self, module: "GraphModule", actuals: list[Value] | None, stored: set[str], prefix: str
@@ -89,7 +90,9 @@ class Walk:
         """Add the operators of a graph whose placeholders stand for ``actuals``; returns its outputs."""
         scope = Scope()
         given = iter(actuals or [])
-        for node in module.graph.nodes:
+        for number, node in enumerate(module.graph.nodes):
+            if actuals is None:
+                self.place = number
             if node.op == "placeholder":
                 value = next(given, Value(absent=True)) if actuals is not None else Value()
                 if node.name in stored:
@@ -136,7 +139,13 @@ class Walk:
         shown = ONNX_NAMES.get(kind, kind) if self.onnx_names else kind
         foldable = not bodies and bool(reads) and not any(word in kind for word in RANDOM)
         self.result.add(
-            shown, name, reads, [result], foldable=foldable, constant=not operands and created(kind)
+            shown,
+            name,
+            reads,
+            [result],
+            foldable=foldable,
+            constant=not operands and created(kind),
+            place=self.place,
         )
         scope.define(node, result, view_of=viewed(node, schema))
         for target in written(node, schema):
@@ -189,7 +198,11 @@ class Scope:
         place: Any
         source, place = node.args
         value = self.values[source]
-        self.define(node, value[place] if isinstance(value, list) else value, view_of=source)
+        if isinstance(value, list):
+            value = value[place]
+        elif (whole := value.resolve()).node is not None:
+            value = Value(whole.node, result=int(place))
+        self.define(node, value, view_of=source)
 
 
 def operator_name(node: "Node", schema: Any) -> str:
