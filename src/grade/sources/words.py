@@ -6,8 +6,8 @@ import numpy as np
 
 from grade.errors import InputError
 from grade.graphs import GraphSet
-from grade.graphs.graph_set import NO_EDGE
 from grade.graphs.concatenation import operand_vocabulary
+from grade.graphs.graph_set import NO_EDGE
 from grade.graphs.operands import UNKNOWN
 
 
