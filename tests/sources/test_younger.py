@@ -1,3 +1,4 @@
+import hashlib
 import io
 import os
 import pickle
@@ -164,6 +165,55 @@ def test_a_malicious_pickle_is_refused_by_name_and_runs_nothing(tmp_path: Path, 
         assert place.exists()
 
 
+def wrapped(content: bytes, checksum: str | None = None) -> bytes:
+    """As Younger's package saves what it pickled."""
+    return pickle.dumps({"main": content, "checksum": checksum or hashlib.sha256(content).hexdigest()})
+
+
+@pytest.mark.parametrize("name", traps(Path("x")))
+def test_a_malicious_pickle_in_a_wrapper_is_refused_too(tmp_path: Path, name: str) -> None:
+    place = tmp_path / "sprung"
+    path = tmp_path / "sample-0.pkl"
+    path.write_bytes(wrapped(traps(place)[name]))
+    with pytest.raises(InputError, match=r"sample-0\.pkl is (refused|not a pickled graph)"):
+        next(read_younger(str(path)))
+    assert not place.exists()
+    if name == "system":
+        with pytest.raises(
+            InputError, match=r"its pickle asks for '(posix|nt)\.system', which a graph does not need"
+        ):
+            next(read_younger(str(path)))
+
+
+def test_a_wrapper_with_another_checksum_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "sample-0.pkl"
+    path.write_bytes(wrapped(pickle.dumps(flat())))
+    assert load(f"younger:{tmp_path}").nodes == 2
+    path.write_bytes(wrapped(pickle.dumps(flat()), "0" * 64))
+    with pytest.raises(InputError, match=r"sample-0\.pkl is damaged .its checksum is that of something else"):
+        load(f"younger:{tmp_path}")
+
+
+def test_emit_and_trap_indices_are_operands(tmp_path: Path) -> None:
+    graph = networkx.DiGraph()
+    for number, kind in enumerate(["Split", "Exp", "Sub"]):
+        graph.add_node(
+            str(number), operator={"op_type": kind, "domain": ""}, attributes={"axis": (2, "[1, 2]")}
+        )
+    graph.add_edge("0", "2", connection={"emit_index": 1, "trap_index": 1})
+    graph.add_edge("1", "2", connection={"emit_index": 0, "trap_index": 0})
+    sample = "hash", graph, {"0", "2"}
+    (tmp_path / "sample-3.pkl").write_bytes(wrapped(pickle.dumps(sample)))
+    graphs = load(f"younger:{tmp_path}")
+    assert graphs.operands(2) == [((0, 0), 1), ((1, 1), 0)]
+    assert graphs.graph_outputs is None  # a sample does not tell
+    assert graphs.outputs.tolist() == [False, False, True]
+    typed = load(f"younger:{tmp_path}", ReadSettings(attributes=["Sub.axis"]))
+    assert typed.node_vocabulary == ("Split", "Exp", "Sub[axis=1x2]")
+    positioned = load(f"younger:{tmp_path}", ReadSettings(positions=True))
+    assert set(positioned.edge_vocabulary[1:]) >= {"0", "1"}
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -173,6 +223,8 @@ def test_a_malicious_pickle_is_refused_by_name_and_runs_nothing(tmp_path: Path, 
         pickle.dumps([1, 2]),
         pickle.dumps({"state": {}}),
         pickle.dumps(None),
+        wrapped(b"text"),
+        wrapped(pickle.dumps(("hash", 1))),
     ],
 )
 def test_damaged_and_foreign_pickles_are_refused(tmp_path: Path, content: bytes) -> None:

@@ -23,7 +23,14 @@ from pathlib import Path
 from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.settings import ReadSettings
-from grade.sources.operator_graph import CONSTANT, INITIALIZER, MAX_OPERATORS, OperatorGraph, Value
+from grade.sources.operator_graph import (
+    CONSTANT,
+    INITIALIZER,
+    MAX_OPERATORS,
+    OperatorGraph,
+    Value,
+    attribute_suffix,
+)
 from grade.sources.protobuf import FIXED32, LENGTH, VARINT, WireError, fields, signed, text, varint
 from grade.sources.readers import reader
 
@@ -326,12 +333,7 @@ class Flattening:
         values: dict[str, str] = {}
         for span in node.attributes:
             values.update(self.attribute(span, attributes))
-        chosen = [
-            f"{name}={values[name]}"
-            for name in sorted(values)
-            if name in self.wanted or f"{node.kind}.{name}" in self.wanted
-        ]
-        return f"[{','.join(chosen)}]" if chosen else ""
+        return attribute_suffix(node.kind, values, self.wanted)
 
     def attribute(self, span: Span, caller: dict[str, str]) -> dict[str, str]:
         """Name and value (numbers and texts only) of an AttributeProto; a reference is looked up in the caller."""

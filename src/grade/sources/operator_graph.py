@@ -6,6 +6,7 @@ are kept, whether operators on constants alone are folded, and what an edge says
 """
 
 from collections import defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from grade.errors import InputError
@@ -69,7 +70,7 @@ class OperatorGraph:
         self.foldable: list[bool] = []
         self.reads: list[list[Value]] = []
         self.places: list[int] = []
-        self.outputs: list[Value] = []  # what the model gives back
+        self.outputs: list[Value] | None = None  # what the model gives back, where that is known
 
     def add(
         self,
@@ -119,7 +120,10 @@ class OperatorGraph:
             for position, value in enumerate(reads[node]):
                 if value.node is not None and value.node in place:
                     arcs[place[value.node], number].append(Arc(position, value.result))
-        ends = {value.resolve().node for value in self.outputs}
+        outputs = None
+        if self.outputs is not None:
+            ends = {value.resolve().node for value in self.outputs}
+            outputs = [node in ends for node in place]
         return graph_of_words(
             name,
             [types[node] for node in place],
@@ -127,7 +131,7 @@ class OperatorGraph:
             [self.names[node] for node in place],
             origin,
             operands={pair: operand_word(found) for pair, found in arcs.items()},
-            outputs=[node in ends for node in place],
+            outputs=outputs,
             node_places=[self.places[node] for node in place],
         )
 
@@ -150,6 +154,18 @@ class OperatorGraph:
                     folded.add(reader)
                     waiting.append(reader)
         return folded
+
+
+def attribute_suffix(kind: str, values: Mapping[str, str], wanted: Collection[str]) -> str:
+    """The wanted attributes of an operator, to stand in its type.
+
+    >>> attribute_suffix("Conv", {"kernel_shape": "3x3", "group": "2"}, ["Conv.kernel_shape", "MaxPool.group"])
+    '[kernel_shape=3x3]'
+    """
+    chosen = [
+        f"{name}={values[name]}" for name in sorted(values) if name in wanted or f"{kind}.{name}" in wanted
+    ]
+    return f"[{','.join(chosen)}]" if chosen else ""
 
 
 def edge_label(positions: list[int], settings: ReadSettings) -> str:

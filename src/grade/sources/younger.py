@@ -3,18 +3,27 @@
     younger:FOLDER     instances (``INSTANCE/network/graph.pkl``) or samples of a task (``sample-7.pkl``), at any depth
     younger:ARCHIVE    the same in a .tar (also compressed) or .zip, read without unpacking it
 
-A pickle is a program. Here it can make nothing but plain containers and inert stand-ins for the few classes that
-such a file needs; a file that asks for anything else is refused by name, and nothing of it is run.
+Younger's package writes a pickle in a pickle: ``{"main": the pickled object, "checksum": its SHA-256}``; the object
+is a graph, or a tuple with a graph in it. A pickle without that wrapper is read, too.
 
-Operators become nodes, typed as in ONNX files; inputs, outputs and constants are dropped. The operators of a body
-(If, Loop) are put beside the others, and its last ones lead to the operator that owns it.
+A pickle is a program. Here it can make nothing but plain containers and inert stand-ins for the few classes that
+such a file needs; a file that asks for anything else is refused by name, and nothing of it is run. That holds for
+the inner pickle as for the outer one.
+
+Operators become nodes, typed as in ONNX files; inputs, outputs and constants are dropped. The bodies of If, Loop
+and Scan are flattened as those of ONNX files are (`grade.sources.onnx_files`). An operand that is read twice by one
+operator is known at its last place only: the format keeps no more.
 """
 
+import ast
+import hashlib
 import io
 import pickle
 import tarfile
 import zipfile
+from collections import ChainMap
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -23,12 +32,14 @@ from grade.graphs import GraphSet
 from grade.graphs.strings import storable
 from grade.settings import ReadSettings
 from grade.sources.base import source
-from grade.sources.operator_graph import CONSTANT, OperatorGraph, Value
+from grade.sources.operator_graph import CONSTANT, OperatorGraph, Value, attribute_suffix
 from grade.sources.readers import Item, reader
 
 ARCHIVES = (".tar", ".tgz", ".gz", ".bz2", ".xz", ".zip")
 MAX_MEMBER = 1 << 30  # bytes of one pickle in an archive
 MAX_NESTING = 50
+MAX_OPERANDS = 1 << 20
+MAX_TEXT = 1 << 16
 
 # What a pickled networkx graph may ask for. Containers are themselves; all else is replaced by a stand-in.
 CONTAINERS = {"dict": dict, "list": list, "set": set, "frozenset": frozenset, "tuple": tuple}
@@ -75,7 +86,7 @@ def read_younger(path: str, settings: ReadSettings | None = None) -> Iterator[Gr
             read_archive(path) if Path(path).suffix.lower() in ARCHIVES else [(path, Path(path).read_bytes())]
         )
         for name, content in members:
-            graph = operators_of(unpickle(content, name), name)
+            graph = operators_of(unpickle(content, name), name, choices)
             yield graph.graph_set(name, choices, origin=path)
     except (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile) as error:
         raise InputError(f"{path} cannot be read ({error}); check that it is whole.") from None
@@ -113,6 +124,16 @@ def wanted(archive: str, name: str, size: int) -> bool:
 
 
 def unpickle(content: bytes, name: str) -> Any:
+    """What Younger pickled: the object itself, out of its wrapper if it has one."""
+    outer = restricted(content, name)
+    if not (isinstance(outer, dict) and isinstance(outer.get("main"), bytes)):
+        return outer
+    if hashlib.sha256(outer["main"]).hexdigest() != outer.get("checksum"):
+        raise InputError(f"{name} is damaged (its checksum is that of something else); get it again.")
+    return restricted(outer["main"], name)
+
+
+def restricted(content: bytes, name: str) -> Any:
     """The object of a pickle that holds plain containers and graphs only.
 
     Graphs come as stand-ins: objects without behaviour that keep what they are given in ``state``.
@@ -153,47 +174,143 @@ def unpickle(content: bytes, name: str) -> Any:
         raise InputError(f"{name} is not a pickled graph, or is damaged ({type(error).__name__}).") from None
 
 
-def operators_of(graph: Any, name: str) -> OperatorGraph:
-    """The operators of a pickled graph."""
-    result = OperatorGraph()
+def operators_of(content: Any, name: str, settings: ReadSettings) -> OperatorGraph:
+    """The operators of a pickled graph, or of the first graph in a pickled sample."""
+    walk = Walk(settings.attributes or [])
     try:
-        add_graph(result, graph, "", 0)
+        graph = content
+        if isinstance(content, tuple | list):  # (hash, graph, boundary) and the like
+            graph = next((part for part in content if is_graph(part)), None)
+        walk.result.outputs = walk.graph(graph, Scope(), None, "", 0)
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         reason = error if isinstance(error, InputError) else f"{type(error).__name__}: {error}"[:100]
         raise InputError(
             f"{name} is not a graph of Younger, for its nodes lack an operator or its edges a node ({reason})."
         ) from None
-    return result
+    return walk.result
 
 
-def add_graph(result: OperatorGraph, graph: Any, prefix: str, depth: int) -> list[Value]:
-    """Add the operators of a graph and of its bodies; returns what nothing in it reads."""
-    if depth > MAX_NESTING:
-        raise InputError("its graphs are nested too deep")
-    state = graph.state
-    nodes, successors = state["_node"], state["_succ"] if "_succ" in state else state["_adj"]
-    values = {identity: Value() for identity in nodes}
-    reads: dict[Any, list[Value]] = {identity: [] for identity in nodes}
-    unread = dict.fromkeys(nodes)
-    for identity, targets in successors.items():
-        for target in targets:
-            reads[target].append(values[identity])
-            unread.pop(identity, None)
-    for identity, attributes in nodes.items():
-        if attributes.get("type", "operator") != "operator":
-            unread.pop(identity, None)
-            continue  # an input, an output or a constant: its value stays without a node
-        kind = operator_name(attributes)
-        label = f"{prefix}{attributes.get('name') or identity}"
-        for body in bodies_in(attributes.get("attributes")):
-            reads[identity] += add_graph(result, body, f"{label}/", depth + 1)
-        result.add(kind, label, reads[identity], [values[identity]], constant=kind == CONSTANT)
-    return [values[identity] for identity in unread]
+Scope = ChainMap[str, Value]  # what each name stands for; a body sees the names around it
 
 
-def operator_name(attributes: dict[str, Any]) -> str:
+class Walk:
+    """Makes one `OperatorGraph` of a graph and of the bodies in it."""
+
+    def __init__(self, wanted: list[str]) -> None:
+        self.wanted = wanted
+        self.result = OperatorGraph()
+        self.place = (
+            0  # in the list of nodes of the model; the operators of a body count as the one that has it
+        )
+
+    def graph(
+        self, graph: Any, outer: Scope, actuals: dict[int, Value] | None, prefix: str, depth: int
+    ) -> list[Value] | None:
+        """Add the operators of a graph; returns what it gives back, None where nothing tells.
+
+        The inputs of a body stand for ``actuals``.
+        """
+        if depth > MAX_NESTING:
+            raise InputError("its graphs are nested too deep")
+        nodes, successors = graph.state["_node"], graph.state.get("_succ", graph.state.get("_adj"))
+        operators = {identity: None for identity, node in nodes.items() if kind_of(node) == "operator"}
+        scope = outer.new_child()
+        values: dict[Any, dict[int, Value]] = {identity: {} for identity in nodes}  # by number of result
+        for identity, node in nodes.items():
+            for name, place in named(node, "results"):
+                values[identity][place] = scope[name] = Value()
+            for name, place in named(node, "graph_inputs"):
+                scope[name] = (actuals or {}).get(place) or Value()
+            for name, _ in named(node, "graph_constants"):
+                scope[name] = Value()
+        reads: dict[Any, dict[int, Value]] = {
+            identity: {place: scope[name] for name, place in named(node, "operands") if name in scope}
+            for identity, node in nodes.items()
+        }
+        unread, ends = dict(operators), dict[int, Value]()
+        for producer, targets in successors.items():
+            for target, edge in targets.items():
+                unread.pop(producer, None)
+                emit, trap = connection(edge)
+                if kind_of(nodes[target]) == "output":
+                    ends[trap] = values[producer].setdefault(emit, Value())
+                elif producer in operators and not known(values[producer], reads[target]):
+                    while trap in reads[target]:
+                        trap += 1
+                    reads[target][trap] = values[producer].setdefault(emit, Value())
+        last = [values[identity].setdefault(0, Value()) for identity in unread]
+        for identity in operators:
+            if depth == 0:
+                self.place = int(identity) if str(identity).isdecimal() else 0
+            self.operator(nodes[identity], identity, reads[identity], values[identity], scope, prefix, depth)
+        outputs = {
+            place: scope[name] for node in nodes.values() for name, place in named(node, "graph_outputs")
+        }
+        if any(kind_of(node) == "output" for node in nodes.values()):
+            return [value for _, value in sorted((ends | outputs).items())]
+        return last if depth else None
+
+    def operator(
+        self,
+        node: dict[str, Any],
+        identity: Any,
+        operands: dict[int, Value],
+        results: dict[int, Value],
+        scope: Scope,
+        prefix: str,
+        depth: int,
+    ) -> None:
+        """Add one operator and the bodies that it has."""
+        kind, label = operator_name(node), f"{prefix}{node.get('name') or identity}"
+        if not all(0 <= place < MAX_OPERANDS for place in (*operands, *results)):
+            raise InputError("an operand or result has an impossible number")
+        reads = [operands.get(place, Value(absent=True)) for place in range(max(operands, default=-1) + 1)]
+        given = dict(operands)
+        if kind == "Loop":
+            given.pop(0, None)  # the number of the iteration is not how many there may be
+        for body in bodies_in(node.get("attributes")):
+            reads += self.graph(body, scope, given, f"{label}/", depth + 1) or []
+        if self.wanted:
+            kind += attribute_suffix(kind, attribute_texts(node), self.wanted)
+        outputs = [results.get(place, Value()) for place in range(max(results, default=-1) + 1)]
+        self.result.add(
+            kind, label, reads, outputs, constant=operator_name(node) == CONSTANT, place=self.place
+        )
+
+
+def is_graph(value: Any) -> bool:
+    return "_node" in getattr(value, "state", ())
+
+
+def kind_of(node: dict[str, Any]) -> str:
+    return str(node.get("type", "operator"))
+
+
+def named(node: dict[str, Any], what: str) -> list[tuple[str, int]]:
+    """(name, place) of what a node lists under this word; empty where it does not."""
+    listed = node.get(what)
+    if not isinstance(listed, dict):
+        return []
+    return [(name, place) for name, place in listed.items() if isinstance(name, str) and type(place) is int]
+
+
+def connection(edge: Any) -> tuple[int, int]:
+    """(number of the result, place of the operand) of an edge; zeros where it does not say."""
+    told = edge.get("connection") if isinstance(edge, dict) else None
+    if not isinstance(told, dict):
+        return 0, 0
+    emit, trap = told.get("emit_index"), told.get("trap_index")
+    return (emit if type(emit) is int else 0), (trap if type(trap) is int else 0)
+
+
+def known(results: dict[int, Value], operands: dict[int, Value]) -> bool:
+    """Whether any of these operands is one of these results."""
+    return any(operand is result for result in results.values() for operand in operands.values())
+
+
+def operator_name(node: dict[str, Any]) -> str:
     """The type of a node: its operator, with the domain before it unless that is the default one."""
-    operator = attributes["operator"] if "operator" in attributes else attributes["features"]["operator"]
+    operator = node["operator"] if "operator" in node else node["features"]["operator"]
     if isinstance(operator, str) and operator:
         return storable(operator)
     domain, kind = operator.get("domain") or "", operator["op_type"]
@@ -202,11 +319,32 @@ def operator_name(attributes: dict[str, Any]) -> str:
     return storable(kind if domain in ("", "ai.onnx") else f"{domain}::{kind}")
 
 
+def attribute_texts(node: dict[str, Any]) -> dict[str, str]:
+    """Name and value (numbers and texts only) of the attributes of a node, in either of Younger's two forms."""
+    attributes = node.get("attributes") or (node.get("features") or {}).get("attributes") or {}
+    texts = {}
+    for name, entry in attributes.items():
+        value = entry["value"] if isinstance(entry, dict) else entry[1]
+        if isinstance(value, str) and not isinstance(entry, dict):  # (type, value in the notation of Python)
+            with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+                value = ast.literal_eval(value[:MAX_TEXT])
+        values = value if isinstance(value, list | tuple) else [value]
+        if values and all(isinstance(part, int | float | str | bytes) for part in values):
+            texts[storable(str(name))] = "x".join(map(value_text, values))
+    return texts
+
+
+def value_text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return f"{value:.6g}" if isinstance(value, float) else storable(str(value))
+
+
 def bodies_in(value: Any, depth: int = 0) -> Iterator[Any]:
     """All graphs among the attributes of an operator."""
     if isinstance(value, dict | list | tuple) and depth < 4:
         for part in value.values() if isinstance(value, dict) else value:
-            if "_node" in getattr(part, "state", ()):
+            if is_graph(part):
                 yield part
             else:
                 yield from bodies_in(part, depth + 1)
