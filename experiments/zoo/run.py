@@ -20,8 +20,8 @@ from grade.graphs.storage import load_graph_set
 from grade.graphs.summary import summarize
 from grade.settings import ReadSettings
 from grade.sources.building import BuildReport, build_graph_set
-from grade.sources.children import Limits
 from grade.sources.model_zoos import import_timm, import_transformers
+from grade.sources.worker_pool import Limits
 
 HERE = Path(__file__).parent
 

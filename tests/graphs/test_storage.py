@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 
 from grade import GraphSet, InputError
 from grade.graphs import storage
-from grade.graphs.layout import DTYPES
 from grade.graphs.origins import Origins, file_digest
 from grade.graphs.storage import DESCRIPTION, checksum_of, load_graph_set, save_graph_set
+from grade.graphs.stored_arrays import DTYPES
 from grade.sources import load
 from grade.sources.building import build_graph_set
 from tests.graph_sets import ARRAYS, assert_equal, graph_sets

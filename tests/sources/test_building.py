@@ -14,7 +14,7 @@ from grade.graphs.concatenation import join
 from grade.graphs.storage import load_graph_set, save_graph_set
 from grade.sources import building, load
 from grade.sources.building import build_graph_set
-from grade.sources.children import Failure
+from grade.sources.worker_pool import Failure
 from tests.graph_sets import assert_equal
 from tests.onnx_models import LIGHT, branching, save
 

@@ -24,7 +24,7 @@ def build(settings: BuildSettings, reading: ReadSettings, output: OutputSettings
     and listed. A build that was killed goes on when it is repeated.
     """
     from grade.sources.building import build_graph_set
-    from grade.sources.children import Limits
+    from grade.sources.worker_pool import Limits
 
     with named_progress("build") as progress:
         report = build_graph_set(

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from grade import _core
 from grade.errors import InputError
-from grade.graphs.layout import DTYPES, PLACES, arrays_of, checksum, digest_of
 from grade.graphs.operands import MAX_WORDS, UNKNOWN, Arc, arcs_of, is_operand_word
 from grade.graphs.origins import Origins
+from grade.graphs.stored_arrays import DTYPES, PLACES, arrays_of, checksum, digest_of
 from grade.graphs.strings import StringTable, ranges
 from grade.machine import thread_count
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from grade import _core
 from grade.errors import InputError
 from grade.graphs.pattern_text import describe
-from grade.showing import shown_by
+from grade.reprs import shown_by
 
 MAX_SIZE = 16
 

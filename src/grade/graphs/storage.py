@@ -1,8 +1,8 @@
 """Graph sets on disk: a folder of memory-mapped .npy files and one JSON.
 
     graph-set.json      format, version, counts, vocabularies, origin, and of every array its length and checksum
-    node_offsets.npy    the arrays of a GraphSet, each under its name (`grade.graphs.layout`): those that every set
-    node_types.npy ...  has, and those of the annotations that this one has
+    node_offsets.npy    the arrays of a GraphSet, each under its name (`grade.graphs.stored_arrays`): those that
+    node_types.npy ...  every set has, and those of the annotations that this one has
     graph_names.data.npy graph_names.offsets.npy       tables of strings are two arrays each
 
 Opening compares the JSON with its own checksum, and the header and size of every file with the JSON. A set of up
@@ -24,7 +24,9 @@ from numpy.typing import NDArray
 from grade.errors import InputError
 from grade.files import whole_folder, writable_target
 from grade.graphs.graph_set import GraphSet
-from grade.graphs.layout import (
+from grade.graphs.operands import UNKNOWN, is_operand_word
+from grade.graphs.origins import Origins
+from grade.graphs.stored_arrays import (
     DTYPES,
     STRUCTURE,
     TABLES,
@@ -33,8 +35,6 @@ from grade.graphs.layout import (
     digest_of,
     lengths,
 )
-from grade.graphs.operands import UNKNOWN, is_operand_word
-from grade.graphs.origins import Origins
 from grade.graphs.strings import StringTable
 
 FORMAT = "grade-graph-set"

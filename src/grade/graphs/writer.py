@@ -33,9 +33,9 @@ from grade.graphs.concatenation import (
     reindex,
 )
 from grade.graphs.graph_set import MAX_NODES, GraphSet
-from grade.graphs.layout import DTYPES, TABLES, checksum
 from grade.graphs.origins import NO_FILE
 from grade.graphs.storage import check_target, write_description
+from grade.graphs.stored_arrays import DTYPES, TABLES, checksum
 from grade.graphs.strings import StringTable
 
 HEADER = 128  # bytes for the header of an .npy file: room for any length

@@ -19,7 +19,7 @@ from typing import Any
 from grade.errors import InputError
 from grade.files import whole_file
 from grade.graphs.patterns import Pattern, PatternTable
-from grade.showing import shown_by
+from grade.reprs import shown_by
 from grade.support import Support
 
 FORMAT = 2

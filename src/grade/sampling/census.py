@@ -23,7 +23,7 @@ from grade.graphs import GraphSet, Pattern, PatternTable
 from grade.graphs.patterns import MAX_SIZE
 from grade.machine import available_memory, thread_count
 from grade.progress import Progress
-from grade.showing import shown_by
+from grade.reprs import shown_by
 
 FORMAT = "grade-census"
 VERSION = 1

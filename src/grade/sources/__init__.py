@@ -14,12 +14,12 @@ from grade.sources import (
     younger,
     zoo,
 )
-from grade.sources.base import Source, source, sources
 from grade.sources.loading import load
 from grade.sources.networkx_graphs import from_networkx, to_networkx
 from grade.sources.npz_files import read_npz
 from grade.sources.pyg_data import from_pyg
 from grade.sources.readers import Reader, reader, readers
+from grade.sources.source_registry import Source, source, sources
 
 __all__ = [
     "Reader",

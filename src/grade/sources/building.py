@@ -21,9 +21,9 @@ from grade.graphs.storage import check_target, save_graph_set
 from grade.graphs.writer import GraphSetWriter
 from grade.machine import thread_count
 from grade.settings import ReadSettings
-from grade.sources.children import Failure, Limits, Message, read_in_children
 from grade.sources.loading import find
 from grade.sources.readers import Item
+from grade.sources.worker_pool import Failure, Limits, Message, read_in_workers
 
 CHECKPOINT_SECONDS = 5.0  # between two checkpoints, or
 CHECKPOINT_REST = 20  # times as long as one took: what it notes grows with the set
@@ -182,7 +182,7 @@ def read_inputs(
                 yield graphs.origin, None
         else:
             items = [item for item in group if isinstance(item, Item)]
-            for item, message in read_in_children(items, settings, workers, limits):
+            for item, message in read_in_workers(items, settings, workers, limits):
                 yield item.place, message
 
 

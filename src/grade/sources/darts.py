@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from grade.errors import InputError
 from grade.graphs import GraphSet
-from grade.sources.base import source
+from grade.sources.source_registry import source
 
 OPERATIONS = (
     "max_pool_3x3",

@@ -15,8 +15,8 @@ from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.graphs.graph_set import NO_EDGE
 from grade.settings import ReadSettings
+from grade.sources.from_labels import graph_from_labels
 from grade.sources.readers import reader
-from grade.sources.words import graph_of_words
 
 TYPES = ".types"
 MAX_LINE = 1 << 16
@@ -57,7 +57,7 @@ def read_edge_list(path: str, settings: ReadSettings | None = None) -> Iterator[
             reason = "the edge is there twice" if pair in edges else f"{NO_EDGE!r} is the word for no edge"
             raise InputError(f"{path}, line {line}: {reason}; correct it.")
         edges[pair] = kind
-    yield graph_of_words(path, types, edges, node_names=list(number))
+    yield graph_from_labels(path, types, edges, node_names=list(number))
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, list[str]]]:

@@ -11,10 +11,10 @@ from grade.graphs import GraphSet
 from grade.graphs.concatenation import join
 from grade.graphs.storage import DESCRIPTION, is_graph_set, load_graph_set
 from grade.settings import ReadSettings
-from grade.sources.base import Source, sources
 from grade.sources.cache import cached
-from grade.sources.children import Failure, Limits, read_in_children
 from grade.sources.readers import Item, item_of, known_suffixes, readers
+from grade.sources.source_registry import Source, sources
+from grade.sources.worker_pool import Failure, Limits, read_in_workers
 
 Graphs = GraphSet | str | Path | Sequence[GraphSet | str | Path]  # whatever stands for a set of graphs
 
@@ -57,7 +57,7 @@ def read_item(item: Item, settings: ReadSettings) -> Iterator[GraphSet]:
     if not readers[item.reader].isolated:
         yield from item.read(settings)
         return
-    for _, message in read_in_children([item], settings, 1, Limits()):
+    for _, message in read_in_workers([item], settings, 1, Limits()):
         if isinstance(message, Failure):
             raise InputError(message.reason)
         if message is not None:

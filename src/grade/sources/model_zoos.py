@@ -18,8 +18,8 @@ from typing import Any
 from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.settings import ReadSettings
-from grade.sources.base import source
 from grade.sources.readers import Item, reader
+from grade.sources.source_registry import source
 from grade.sources.torch_models import capture
 
 TOKENS = 16  # length of the example text of a language model

@@ -8,7 +8,7 @@ download.
 
 from grade import _core
 from grade.graphs import GraphSet
-from grade.sources.base import source
+from grade.sources.source_registry import source
 
 TYPES = (
     "output",

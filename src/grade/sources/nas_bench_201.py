@@ -11,7 +11,7 @@ import itertools
 import numpy as np
 
 from grade.graphs import GraphSet
-from grade.sources.base import source
+from grade.sources.source_registry import source
 
 OPERATIONS = ("nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3", "skip_connect", "none")
 TYPES = ("output", "input", *OPERATIONS)

@@ -21,7 +21,7 @@ from typing import Any
 
 from grade.errors import InputError
 from grade.graphs import GraphSet
-from grade.sources.base import source
+from grade.sources.source_registry import source
 
 INPUTS = ("x", "h_prev_0", "h_prev_1", "h_prev_2")
 TYPES = (

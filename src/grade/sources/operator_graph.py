@@ -13,7 +13,7 @@ from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.graphs.operands import Arc, operand_word
 from grade.settings import ReadSettings
-from grade.sources.words import graph_of_words
+from grade.sources.from_labels import graph_from_labels
 
 MAX_OPERATORS = 5_000_000  # of one graph: far above any model, and a bound on what hostile nesting unfolds to
 LAST_POSITION = 32  # later inputs (of a wide Concat) share one edge type: a set holds at most 255
@@ -124,7 +124,7 @@ class OperatorGraph:
         if self.outputs is not None:
             ends = {value.resolve().node for value in self.outputs}
             outputs = [node in ends for node in place]
-        return graph_of_words(
+        return graph_from_labels(
             name,
             [types[node] for node in place],
             {pair: edge_label([arc.operand for arc in found], settings) for pair, found in arcs.items()},

@@ -31,9 +31,9 @@ from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.graphs.strings import storable
 from grade.settings import ReadSettings
-from grade.sources.base import source
 from grade.sources.operator_graph import CONSTANT, OperatorGraph, Value, attribute_suffix
 from grade.sources.readers import Item, reader
+from grade.sources.source_registry import source
 
 ARCHIVES = (".tar", ".tgz", ".gz", ".bz2", ".xz", ".zip")
 MAX_MEMBER = 1 << 30  # bytes of one pickle in an archive

@@ -6,8 +6,8 @@ from importlib.resources import as_file, files
 import numpy as np
 
 from grade.graphs import GraphSet
-from grade.sources.base import source
 from grade.sources.npz_files import read_npz
+from grade.sources.source_registry import source
 
 # A dozen families, small to medium: plain chains, residual, branched, squeeze-and-excite, attention, windows.
 # No DenseNet: the stars around its Concat nodes would be 97 % of all subgraphs of five nodes.

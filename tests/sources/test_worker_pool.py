@@ -3,8 +3,8 @@ import pytest
 from grade import InputError
 from grade.graphs import GraphSet
 from grade.settings import ReadSettings
-from grade.sources.children import Failure, Limits, read_in_children
 from grade.sources.readers import Item
+from grade.sources.worker_pool import Failure, Limits, read_in_workers
 from tests.onnx_models import LIGHT
 
 GOOD = [Item("onnx", str(path)) for path in LIGHT]
@@ -17,7 +17,7 @@ def bad(name: str) -> Item:
 def test_results_come_in_the_order_of_the_inputs() -> None:
     for workers in (1, 3):
         names = []
-        for item, message in read_in_children(GOOD, ReadSettings(), workers, Limits()):
+        for item, message in read_in_workers(GOOD, ReadSettings(), workers, Limits()):
             if isinstance(message, GraphSet):
                 assert list(message.graph_names) == [item.place]
                 assert message.nodes == next(item.read(ReadSettings())).nodes
@@ -32,7 +32,7 @@ def test_an_input_that_hangs_eats_or_crashes_costs_nothing_but_itself() -> None:
     items = [GOOD[0], *bads, *GOOD[1:3]]
     ends = {
         item.place: message
-        for item, message in read_in_children(items, ReadSettings(), 1, Limits(seconds=5, memory=4))
+        for item, message in read_in_workers(items, ReadSettings(), 1, Limits(seconds=5, memory=4))
         if not isinstance(message, GraphSet)
     }
     assert [ends[item.place] for item in GOOD[:3]] == [None] * 3

@@ -11,7 +11,7 @@ from grade.graphs.graph_set import NO_EDGE
 from grade.graphs.operands import UNKNOWN
 
 
-def graph_of_words(
+def graph_from_labels(
     name: str,
     types: Sequence[str],
     edges: Mapping[tuple[int, int], str],
@@ -26,7 +26,7 @@ def graph_of_words(
 
     ``operands`` says of each edge which operands it feeds, in the words of `grade.graphs.operands`.
 
-    >>> graphs = graph_of_words("block", ["conv", "relu", "conv"], {(0, 1): "edge", (1, 2): "edge"})
+    >>> graphs = graph_from_labels("block", ["conv", "relu", "conv"], {(0, 1): "edge", (1, 2): "edge"})
     >>> graphs.node_vocabulary, graphs.node_types.tolist(), graphs.edge_list(0).tolist()
     (('conv', 'relu'), [0, 1, 0], [[0, 1], [1, 2]])
     """

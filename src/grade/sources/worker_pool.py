@@ -25,7 +25,7 @@ from grade.settings import ReadSettings
 from grade.sources.readers import Item, readers
 
 GIB = 1 << 30
-PROGRAM = "import sys, grade.sources.children as it; it.serve(*it.connections(*map(int, sys.argv[1:])))"
+PROGRAM = "import sys, grade.sources.worker_pool as it; it.serve(*it.connections(*map(int, sys.argv[1:])))"
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Failure:
 Message = GraphSet | Failure | None  # None: the input has been read to its end
 
 
-def read_in_children(
+def read_in_workers(
     items: Sequence[Item], settings: ReadSettings, workers: int, limits: Limits
 ) -> Iterator[tuple[Item, Message]]:
     """(input, its next graphs, or how it ended) for all inputs, in their order."""
