@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from grade.sources.loading import Graphs, as_graph_set
 from grade.support import SUPPORTS, Support
 from grade.units import parse_bytes, parse_seconds
 from grade.verify import Verifier
+
+if TYPE_CHECKING:
+    from grade.export.occurrences import Occurrences
 
 METHODS = ("search", "sampling")
 SEARCH_SHARE = 0.8  # of a time budget; the rest is for the verification
@@ -404,7 +407,13 @@ class Mined:
         """Write a motif as code, a model, a picture or a graph: see `grade export --help`."""
         from grade.export.formats import export
 
-        return export(self.run, number, to, Path(out))
+        return export(self.run, number, to, Path(out), graphs=self.graphs).file
+
+    def occurrences(self, number: int, limit: int = 1000) -> "Occurrences":
+        """Where a motif occurs: graphs, names of nodes, tensors; `write` and `cut` take them elsewhere."""
+        from grade.export.occurrences import occurrences_of
+
+        return occurrences_of(self.run, number, limit, self.graphs)
 
     def columns(self) -> dict[str, list[Any]]:
         """The table of motifs, column by column; the qualities of the supports in columns of their own."""

@@ -119,7 +119,7 @@ class RealModel:
             assert not torch.isnan(value.float()).any(), translated.source
         found = found if isinstance(found, tuple) else (found,)
         return max(
-            deviation(value.numpy(), self.tensors[name])
+            deviation(value.detach().numpy(), self.tensors[name])
             for name, value in zip(translated.outputs, found, strict=True)
         )
 

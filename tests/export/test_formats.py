@@ -51,15 +51,15 @@ def test_every_format_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         tmp_path / "run", load("zoo-mini"), [(GALLERY["diamond"], 3), (GALLERY["residual"], 2)], "zoo-mini"
     )
     for name, (suffix, _) in FORMATS.items():
-        assert export(run, 2, name) == Path(f"motif-2{suffix}")
+        assert export(run, 2, name).file == Path(f"motif-2{suffix}")
         assert (tmp_path / f"motif-2{suffix}").stat().st_size > 100
-        assert export(run, 1, name, tmp_path / "there") == tmp_path / "there"
+        assert export(run, 1, name, tmp_path / "there").file == tmp_path / "there"
     assert "class Motif2(nn.Module)" in (tmp_path / "motif-2.py").read_text()
 
 
 def test_what_does_not_exist_is_refused(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", load("zoo-mini"), [(GALLERY["diamond"], 3)])
-    with pytest.raises(InputError, match=r"--pattern is 2, but .* has patterns 1 to 1"):
+    with pytest.raises(InputError, match=r"`pattern` is 2, but .* has patterns 1 to 1"):
         export(run, 2, "svg")
     with pytest.raises(InputError, match=r"There is no format 'pdf'; known: pytorch, onnx"):
         export(run, 1, "pdf")

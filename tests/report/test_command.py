@@ -29,9 +29,8 @@ def test_two_runs_are_compared(run: Run, mined: Path, tmp_path: Path) -> None:  
 
 
 def test_a_pattern_is_exported(run: Run, mined: Path, tmp_path: Path) -> None:  # noqa: F811 (the fixture)
-    assert run("export", str(mined), "--pattern", "3", "--to", "dot", "--json").json == {
-        "file": "motif-3.dot"
-    }
+    written = run("export", str(mined), "--pattern", "3", "--to", "dot", "--json").json
+    assert written["file"] == "motif-3.dot"
     assert (tmp_path / "motif-3.dot").read_text().startswith("digraph")
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grade.errors import InputError
-from grade.export.plan import BATCH, PLACEHOLDER, Step, Value, plan
+from grade.export.model_files import import_onnx
+from grade.export.plan import BATCH, PLACEHOLDER, Operands, Step, Value, plan
 from grade.graphs import Pattern
 
 OPSET, IR_VERSION = 21, 10  # what runtimes of 2024 and later read
@@ -32,15 +32,20 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
 NO_COUNTERPART = ("Gemm",)  # takes matrices only
 
 
-def onnx_model(pattern: Pattern, name: str = "motif", about: str = "") -> Any:
+def onnx_model(pattern: Pattern, name: str = "motif", about: str = "", places: Operands = None) -> Any:
     """The model, an ``onnx.ModelProto``; it has been checked."""
     onnx = import_onnx()
     helper, kinds = onnx.helper, onnx.TensorProto
-    steps = plan(pattern)
+    steps = plan(pattern, places)
     draw = np.random.default_rng(0)
     nodes, weights, functions = [], [], {}
     for number, step in enumerate(steps.steps):
         given = [value.name for value in step.inputs]
+        if step.clamp is not None:
+            least, kept = f"{step.output.name}.least", f"{step.output.name}.clamped"
+            weights.append(onnx.numpy_helper.from_array(np.array(1e-3, np.float32), least))
+            nodes.append(helper.make_node("Clip", [given[step.clamp], least], [kept], name=f"{number}_clamp"))
+            given[step.clamp] = kept
         if step.operator == PLACEHOLDER or step.operator in NO_COUNTERPART:
             function = f"{identifier(step.label)}_of_{len(given)}_placeholder"
             functions[function] = placeholder(helper, function, len(given))
@@ -56,6 +61,8 @@ def onnx_model(pattern: Pattern, name: str = "motif", about: str = "") -> Any:
             ]
             attributes = ATTRIBUTES.get(step.operator, {})
             made = helper.make_node(step.operator, [*given, *names], [step.output.name], **attributes)
+        if not step.in_order:
+            made.doc_string = "The order of the operands is not known."
         made.name = f"{number}_{identifier(step.label)}"
         nodes.append(made)
 
@@ -105,6 +112,8 @@ def parameters(step: Step, draw: np.random.Generator) -> list[NDArray[Any] | Non
             return [ones(wide), zeros(wide)]
         case "LayerNormalization":
             return [ones(size), zeros(size)]
+        case "Pow" if step.square:
+            return [np.array(2, np.float32)]
         case "PRelu":
             return [np.full((wide, 1, 1), 0.25, np.float32)]
         case "Clip":
@@ -136,16 +145,3 @@ def placeholder(helper: Any, name: str, inputs: int) -> Any:
 def identifier(text: str) -> str:
     """A text of any kind as a name that every ONNX tool takes."""
     return re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_") or "operator"
-
-
-def import_onnx() -> Any:
-    try:
-        import onnx
-        import onnx.checker
-        import onnx.helper
-        import onnx.numpy_helper
-    except ImportError:
-        raise InputError(
-            "ONNX models need onnx, which is not installed; run 'pip install grade-motifs[onnx]'."
-        ) from None
-    return onnx

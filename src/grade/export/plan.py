@@ -9,6 +9,7 @@ An operator that is not known here, or that cannot take part with such shapes, b
 inputs.
 """
 
+import re
 from dataclasses import dataclass, replace
 
 from grade.errors import InputError
@@ -16,6 +17,7 @@ from grade.graphs import Pattern
 from grade.sources.aten_names import ONNX_NAMES
 
 WIDTH, SIZE, BATCH = 8, 8, 2
+LAST = 1_000  # where operands go whose place is not known
 
 NORMS = {"BatchNormalization", "InstanceNormalization", "GroupNormalization", "LayerNormalization"}
 ACTIVATIONS = {
@@ -52,6 +54,9 @@ REDUCTION = frozenset(
     ["GlobalAveragePool", "GlobalMaxPool", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"]
 )
 PLACEHOLDER = "placeholder"
+ORDERED = frozenset(["Sub", "Div", "Pow", "MatMul", "Concat"])  # the order of whose operands matters
+
+Operands = dict[tuple[int, int], list[int]] | None  # (source, target) -> places among the target's operands
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,9 @@ class Step:
     operator: str  # its ONNX name, or PLACEHOLDER
     inputs: tuple[Value, ...]
     output: Value
+    in_order: bool = True  # the order of its operands is known, or does not matter
+    square: bool = False  # a power whose exponent is not part of the pattern: 2
+    clamp: int | None = None  # the operand that is kept above zero, as the result is no number otherwise
 
 
 @dataclass(frozen=True)
@@ -83,8 +91,8 @@ class Plan:
     outputs: tuple[Value, ...]  # of the operators that feed no other
 
 
-def plan(pattern: Pattern) -> Plan:
-    """How to run a pattern.
+def plan(pattern: Pattern, places: Operands = None) -> Plan:
+    """How to run a pattern. The order of operands is that of ``places``, or of edge types that are places.
 
     >>> block = Pattern.of([0, 1, 2], [[0, 1, 0], [0, 0, 1], [0, 0, 0]], ("Conv", "Relu", "Add"))
     >>> made = plan(block)
@@ -92,12 +100,15 @@ def plan(pattern: Pattern) -> Plan:
     [('Conv', ['x1']), ('Relu', ['value0']), ('Add', ['value1', 'x2'])]
     """
     order = topological(pattern)
+    places = places_of(pattern) if places is None else places
     sources = [[i for i in order if pattern.edges[i][j]] for j in range(pattern.size)]
+    for target, found in enumerate(sources):
+        found.sort(key=lambda source: min(places.get((source, target), [LAST])))
     operators = [operator_of(label, len(sources[node])) for node, label in enumerate(pattern.type_names)]
     while misfit := misfits(operators, sources, order):
         for node in misfit:
             operators[node] = PLACEHOLDER
-    return assemble(pattern, operators, sources, order)
+    return assemble(pattern, operators, sources, order, places)
 
 
 def operator_of(label: str, inputs: int) -> str:
@@ -172,7 +183,28 @@ def sizes_of(operators: list[str], sources: list[list[int]], order: list[int]) -
     return sizes
 
 
-def assemble(pattern: Pattern, operators: list[str], sources: list[list[int]], order: list[int]) -> Plan:
+def places_of(pattern: Pattern) -> dict[tuple[int, int], list[int]]:
+    """Operand places from edge types such as ``0`` and ``1+2``, which sets with positions have.
+
+    >>> sub = Pattern.of([0, 1], [[0, 2], [0, 0]], ("Relu", "Sub"), ("none", "0", "1"))
+    >>> places_of(sub)
+    {(0, 1): [1]}
+    """
+    found = {}
+    for i, j, kind in pattern.edge_list:
+        name = pattern.edge_vocabulary[kind] if kind < len(pattern.edge_vocabulary) else ""
+        if re.fullmatch(r"\d+(\+\d+)*", name) and len(pattern.edge_vocabulary) > 2:
+            found[i, j] = [int(place) for place in name.split("+")]
+    return found
+
+
+def assemble(
+    pattern: Pattern,
+    operators: list[str],
+    sources: list[list[int]],
+    order: list[int],
+    places: dict[tuple[int, int], list[int]],
+) -> Plan:
     """Give every value its width and its size, and every operator the inputs that it lacks."""
     group, sizes = width_groups(operators, sources), sizes_of(operators, sources, order)
     known: dict[int, int] = {}
@@ -194,24 +226,94 @@ def assemble(pattern: Pattern, operators: list[str], sources: list[list[int]], o
         return inputs[-1]
 
     steps: list[Step] = []
+    signs: dict[str, Sign] = {}
     for node in order:
         given = [values[source] for source in sources[node]]
         values[node] = Value(f"value{len(steps)}", width(group[node]), sizes[node])
-        operator, output = operators[node], values[node]
+        operator, output, square = operators[node], values[node], False
         if operator == "Concat":
             missing = output.width - sum(value.width for value in given)
             given += [from_outside(missing, output.size)] if missing else []
         elif operator in BINARY or operator == "MatMul":
-            while len(given) < 2:
-                given.append(from_outside(output.width, output.size))
+            slots: list[Value | None] = [None, None]
+            for source, value in zip(sources[node], given, strict=True):
+                free = [
+                    place for place in places.get((source, node), []) if place < 2 and slots[place] is None
+                ]
+                for place in free or [0 if slots[0] is None else 1]:
+                    slots[place] = value
+            square = operator == "Pow" and slots[1] is None
+            given = [
+                slot or (output if square else from_outside(output.width, output.size)) for slot in slots
+            ]
+            given = given[:1] if square else given
         elif not given:
             given.append(from_outside(WIDTH if operator in CONVOLUTION else output.width, SIZE))
-        steps.append(Step(node, pattern.type_names[node], operator, tuple(given), output))
+        in_order = operator not in ORDERED or all(places.get((source, node)) for source in sources[node])
+        step = Step(node, pattern.type_names[node], operator, tuple(given), output, in_order, square)
+        steps.append(replace(step, clamp=clamped(step, signs)))
+        signs[output.name] = sign_of(step, signs)
     last = [values[node] for node in order if not any(pattern.edges[node])]
     if len(inputs) == 1:
         steps = [replace(step, inputs=tuple(renamed(value) for value in step.inputs)) for step in steps]
         inputs = [renamed(inputs[0])]
     return Plan(tuple(inputs), tuple(steps), tuple(last))
+
+
+@dataclass(frozen=True)
+class Sign:
+    """Which values may come up, for inputs that are all positive."""
+
+    negative: bool = False
+    zero: bool = False
+
+
+POSITIVE = {"Exp", "Sigmoid", "Softmax", "Softplus"}
+NOT_NEGATIVE = {"Relu", "Clip", "Abs", "HardSigmoid"}
+KEEPS = {
+    "Add",
+    "Mul",
+    "Div",
+    "Max",
+    "MaxPool",
+    "AveragePool",
+    "Identity",
+    "Transpose",
+    "Reshape",
+    "Concat",
+    "Resize",
+}
+KEEPS |= {"Sqrt", "Reciprocal", "Min", "MatMul", "Pow", *REDUCTION}
+
+
+def sign_of(step: Step, signs: dict[str, Sign]) -> Sign:
+    """What a step's result may be."""
+    given = [signs.get(value.name, Sign()) for value in step.inputs]
+    zero = any(sign.zero for sign in given)
+    if step.operator in POSITIVE:
+        return Sign()
+    if step.operator in NOT_NEGATIVE:
+        return Sign(zero=any(sign.negative or sign.zero for sign in given))
+    if step.square:
+        return Sign(zero=zero)
+    if step.operator in KEEPS:
+        return Sign(any(sign.negative for sign in given), zero)
+    return Sign(negative=True, zero=zero)
+
+
+def clamped(step: Step, signs: dict[str, Sign]) -> int | None:
+    """The operand that must not be negative (under a root, of a power) or zero (of a quotient), if it may be."""
+    given = [signs.get(value.name, Sign()) for value in step.inputs]
+    match step.operator:
+        case "Sqrt" if given[0].negative:
+            return 0
+        case "Pow" if not step.square and (given[0].negative or given[0].zero):
+            return 0
+        case "Div" if given[1].zero:
+            return 1
+        case "Reciprocal" if given[0].zero:
+            return 0
+    return None
 
 
 def renamed(value: Value) -> Value:

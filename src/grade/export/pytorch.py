@@ -4,7 +4,7 @@ import builtins
 import keyword
 import re
 
-from grade.export.plan import BATCH, PLACEHOLDER, Plan, Step, plan
+from grade.export.plan import BATCH, PLACEHOLDER, Operands, Plan, Step, plan
 from grade.graphs import Pattern
 
 LAYERS = {  # made once; {i}, {o}: channels in and out; {s}: height and width
@@ -69,7 +69,7 @@ def placeholder(operator: str, *inputs: torch.Tensor) -> torch.Tensor:
 '''
 
 
-def source_code(pattern: Pattern, name: str = "Motif", about: str = "") -> str:
+def source_code(pattern: Pattern, name: str = "Motif", about: str = "", places: Operands = None) -> str:
     """The source of a module that holds one class and a function that makes inputs for it.
 
     >>> block = Pattern.of([0, 1, 2], [[0, 1, 0], [0, 0, 1], [0, 0, 0]], ("Conv", "Relu", "Add"))
@@ -86,7 +86,7 @@ def source_code(pattern: Pattern, name: str = "Motif", about: str = "") -> str:
             add = relu + x2
     <BLANKLINE>
     """
-    steps = plan(pattern)
+    steps = plan(pattern, places)
     names = {value.name: value.name for value in steps.inputs} | variable_names(steps)
     layers, lines = [], []
     for step in steps.steps:
@@ -94,11 +94,11 @@ def source_code(pattern: Pattern, name: str = "Motif", about: str = "") -> str:
         if step.operator in LAYERS:
             shape = {"i": step.inputs[0].width, "o": step.output.width, "s": step.output.size}
             layers.append(f"self.{variable} = {LAYERS[step.operator].format(**shape)}")
-        lines.append(f"{variable} = {call(step, variable, given)}")
+        lines.append(f"{variable} = {call(step, variable, given)}{remark(step)}")
     results = [names[value.name] for value in steps.outputs]
     kind = "torch.Tensor" if len(results) == 1 else f"tuple[{', '.join(['torch.Tensor'] * len(results))}]"
     parameters = ", ".join(f"{value.name}: torch.Tensor" for value in steps.inputs)
-    examples = [f"torch.randn({BATCH}, {v.width}, {v.size}, {v.size})," for v in steps.inputs]
+    examples = [f"torch.rand({BATCH}, {v.width}, {v.size}, {v.size}) + 0.5," for v in steps.inputs]
     made = [f"return ({examples[0]})"] if len(examples) == 1 else ["return (", *indented(examples, 4), ")"]
     has_placeholder = any(step.operator == PLACEHOLDER for step in steps.steps)
     text = [
@@ -119,7 +119,7 @@ def source_code(pattern: Pattern, name: str = "Motif", about: str = "") -> str:
         "",
         "",
         "def example_inputs() -> tuple[torch.Tensor, ...]:",
-        '    """Random inputs of the shapes above."""',
+        '    """Random positive inputs of the shapes above."""',
     ]
     text += [*indented(made, 4), ""]
     return "\n".join(text)
@@ -127,6 +127,10 @@ def source_code(pattern: Pattern, name: str = "Motif", about: str = "") -> str:
 
 def call(step: Step, variable: str, given: list[str]) -> str:
     """The expression that computes a step."""
+    if step.clamp is not None:
+        given = [f"{name}.clamp(min=1e-3)" if i == step.clamp else name for i, name in enumerate(given)]
+    if step.square:
+        return f"{given[0]} ** 2"
     if step.operator in LAYERS:
         return f"self.{variable}({given[0]})"
     if step.operator == "Concat":
@@ -134,6 +138,13 @@ def call(step: Step, variable: str, given: list[str]) -> str:
     if step.operator == PLACEHOLDER:
         return f"placeholder({step.label!a}, {', '.join(given)})  # PLACEHOLDER"
     return CALLS[step.operator].format(*given)
+
+
+def remark(step: Step) -> str:
+    """What a reader should know of a line."""
+    notes = ["the order of the operands is not known"] * (not step.in_order)
+    notes += ["clamped: example values could make this no number"] * (step.clamp is not None)
+    return f"  # {'; '.join(notes)}" if notes else ""
 
 
 def variable_names(steps: Plan) -> dict[str, str]:

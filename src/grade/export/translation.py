@@ -5,12 +5,14 @@ shapes are the model's own. Weights are parameters of the right shapes; their va
 they are asked for.
 """
 
+import json
 import re
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import save
 
 from grade.export.model_files import import_onnx, reads_of, type_of
 from grade.export.pytorch import indented, plain, stem
@@ -29,6 +31,18 @@ class Translated:
     inputs: tuple[str, ...]  # tensors of the model, in the order of the parameters of ``forward``
     outputs: tuple[str, ...]
     unknown: tuple[str, ...]  # operators that have no counterpart
+
+    def weights(self, model: Any) -> bytes:
+        """The parameters with the values that they have in the model, as a safetensors file."""
+        onnx = import_onnx()
+        tensors = {tensor.name: tensor for tensor in model.graph.initializer}
+        tensors |= {n.output[0]: n.attribute[0].t for n in model.graph.node if n.op_type == "Constant"}
+        return save(
+            {
+                own: np.ascontiguousarray(onnx.numpy_helper.to_array(tensors[value]))
+                for own, value in self.parameters.items()
+            }
+        )
 
 
 @dataclass
@@ -72,7 +86,7 @@ def translate(model: Any, weights: set[str], name: str = "Motif", about: str = "
             writer.kinds[info.name] = info.type.tensor_type.elem_type
             if info.type.tensor_type.HasField("shape"):
                 dims = info.type.tensor_type.shape.dim
-                writer.shapes[info.name] = [d.dim_value if d.HasField("dim_value") else None for d in dims]
+                writer.shapes[info.name] = [d.dim_value if d.dim_value > 0 else None for d in dims]
     for tensor in graph.initializer:
         writer.shapes[tensor.name], writer.kinds[tensor.name] = list(tensor.dims), tensor.data_type
         if int(np.prod(tensor.dims)) <= INLINE and tensor.data_type in DTYPES:
@@ -197,11 +211,11 @@ def module_source(
         text += ["# Parameters of the module and the initializers of the model that they stand for."]
         text += [
             "INITIALIZERS = {",
-            *(f"    {own!r}: {value!a}," for own, value in writer.parameters.items()),
+            *(f'    "{own}": {json.dumps(value)},' for own, value in writer.parameters.items()),
             "}",
             "",
         ]
-        text += SEEDED.strip("\n").split("\n")
+        text += ["", *SEEDED.strip("\n").split("\n"), ""]
     for helper in sorted(writer.helpers):
         text += ["", *HELPERS[helper].strip("\n").split("\n"), ""]
     if writer.unknown:
@@ -232,7 +246,7 @@ def parameter_line(writer: Writer, own: str, value: str) -> str:
     if kind not in ("torch.float32", "torch.float64", "torch.float16", "torch.bfloat16"):
         return f'self.register_buffer("{own}", torch.zeros({shape}, dtype={kind}))'
     positive = own.rstrip("0123456789").endswith(("variance", "scale"))
-    return f"self.{own} = nn.Parameter(seeded({own!r}, {shape}, {kind}, positive={positive}))"
+    return f'self.{own} = nn.Parameter(seeded("{own}", {shape}, {kind}, positive={positive}))'
 
 
 def example(writer: Writer, value: str) -> str:
@@ -257,7 +271,6 @@ def seeded(name: str, shape: list[int], dtype: torch.dtype, positive: bool) -> t
     values = torch.rand(shape, generator=generator, dtype=torch.float32)
     fan = max(values[0].numel(), 1) if values.dim() > 1 else 1
     return (values + 0.5 if positive else (values - 0.5) / fan**0.5).to(dtype)
-
 '''
 STAND_IN = '''
 def placeholder(operator: str, *inputs: torch.Tensor) -> torch.Tensor:

@@ -27,7 +27,7 @@ from grade.report.drawing import svg
 from grade.report.overlap import contained_in, one_node_apart
 from grade.report.surroundings import Places
 from grade.runs import Catalogue, Motif, RunFolder
-from grade.sources import load
+from grade.runs.searched import searched_set
 from grade.support import SUPPORTS, amount
 
 MANY = 200  # motifs from which on each shows one place, not several
@@ -49,7 +49,10 @@ def page(folder: RunFolder, catalogue: Catalogue, graphs: GraphSet | None = None
     """The page of a run as text. Its graph set is loaded by the name that the run knows unless it is given."""
     missing = ""
     if graphs is None:
-        graphs, missing = graphs_of(catalogue)
+        try:
+            graphs = searched_set(catalogue)
+        except InputError as error:
+            missing = f"Occurrences are not drawn. {error}"
     timings: dict[str, float] = folder.read_json("timings.json") or {}
     patterns = catalogue.patterns
     blocks, inside = building_blocks(folder, catalogue, patterns)
@@ -107,19 +110,6 @@ def embedded(data: Any) -> str:
     """
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def graphs_of(catalogue: Catalogue) -> tuple[GraphSet | None, str]:
-    """The set that a run searched, if it can still be read, and otherwise why not."""
-    name = catalogue.run["settings"]["graphs"]
-    try:
-        graphs = load(name)
-    except InputError as error:
-        return None, f"The graph set {name} cannot be read here, so occurrences are not drawn. {error}"
-    size = {"graphs": len(graphs), "nodes": graphs.nodes, "edges": graphs.edges}
-    if size != catalogue.run["set"]:
-        return None, f"The graph set {name} has changed since the run, so occurrences are not drawn."
-    return graphs, ""
 
 
 def motif_data(

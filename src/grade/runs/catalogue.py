@@ -76,6 +76,12 @@ class Catalogue:
         """The motifs' patterns, in their order; they may differ in size when a run was stopped early."""
         return [motif.pattern for motif in self.motifs]
 
+    def motif(self, number: int, run: Path | str = "the run") -> Motif:
+        """A motif by its number, counted from 1."""
+        if not 1 <= number <= len(self.motifs):
+            raise InputError(f"`pattern` is {number}, but {run} has patterns 1 to {len(self.motifs)}.")
+        return self.motifs[number - 1]
+
     def most_common(self, motif: Motif, n: int) -> list[tuple[str, int]]:
         """The graphs where a motif is most common, as (name, occurrences)."""
         return [(self.graph_names[graph], count) for graph, count in motif.support.most_common(n)]

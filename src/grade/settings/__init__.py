@@ -19,7 +19,13 @@ from grade.settings.parameters import (
     setting,
     threads_option,
 )
-from grade.settings.reports import ExportSettings, OutputSettings, ReportSettings, RunSettings
+from grade.settings.reports import (
+    ExportSettings,
+    OccurrencesSettings,
+    OutputSettings,
+    ReportSettings,
+    RunSettings,
+)
 from grade.settings.sampling import CensusSettings, SampleSettings
 
 __all__ = [
@@ -33,6 +39,7 @@ __all__ = [
     "FitSettings",
     "InfoSettings",
     "MineSettings",
+    "OccurrencesSettings",
     "OutputSettings",
     "Parameter",
     "ReadSettings",

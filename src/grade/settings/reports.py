@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from grade.settings.parameters import argument, option
+from grade.settings.parameters import Settings, argument, option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,4 +53,40 @@ class ExportSettings:
         "--out",
         default=None,
         metavar="FILE",
+    )
+    values: bool = option(
+        "Take the values of the weights along (onnx: in the model; pytorch: in a .safetensors file beside it).",
+        "--values",
+        default=False,
+    )
+    pattern_only: bool = option(
+        "For pytorch and onnx: example shapes, even where an occurrence in a model file is at hand.",
+        "--pattern-only",
+        default=False,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OccurrencesSettings(Settings):
+    """Where a pattern of a run occurs."""
+
+    run: Path = argument("The folder of a run that 'grade mine' made.", metavar="RUN")
+    pattern: int = option(
+        "Number of the pattern in the run, 1 is the best.", "--pattern", metavar="I", least=1
+    )
+    to: str | None = option(
+        "jsonl or csv (one line for each occurrence), or onnx (a model for each, cut out of its file).",
+        "--to",
+        default=None,
+        metavar="FORMAT",
+    )
+    out: Path | None = option(
+        "The file to write, or the folder for models; occurrences-I with the usual ending, here, when left out.",
+        "--out",
+        default=None,
+        metavar="PATH",
+    )
+    limit: int = option("Most occurrences to list.", "--limit", default=1000, metavar="N", least=1)
+    values: bool = option(
+        "Keep the values of all weights in the models, not their shapes only.", "--values", default=False
     )

@@ -1,0 +1,28 @@
+"""The graph set that a run searched, if it is still there and still the same."""
+
+from grade.errors import InputError
+from grade.graphs import GraphSet
+from grade.runs.catalogue import Catalogue
+from grade.sources import load
+
+
+def searched_set(catalogue: Catalogue) -> GraphSet:
+    """Load the set by the name that the run knows; a set that has changed is refused."""
+    name = catalogue.run["settings"]["graphs"]
+    try:
+        graphs = load(name)
+    except InputError as error:
+        raise InputError(f"The graph set {name} that the run searched cannot be read here: {error}") from None
+    refuse_other(catalogue, graphs)
+    return graphs
+
+
+def refuse_other(catalogue: Catalogue, graphs: GraphSet) -> None:
+    """Refuse a set that is not the one that the run searched."""
+    known = catalogue.run["set"]
+    found = {"graphs": len(graphs), "nodes": graphs.nodes, "edges": graphs.edges}
+    if "digest" in known:
+        found["digest"] = graphs.digest  # type: ignore[assignment]
+    if any(known.get(name) != value for name, value in found.items()):
+        name = catalogue.run["settings"]["graphs"]
+        raise InputError(f"The graph set {name} has changed since the run searched it; mine it again.")
