@@ -120,7 +120,7 @@ def test_the_order_of_operands_is_that_of_the_model(blocks: tuple[Path, GraphSet
     made = export(run, number, "pytorch", tmp_path / "norm.py", graphs=graphs)
     assert made.occurrence is not None
     code = made.file.read_text()
-    assert re.search(r"sub = matmul - x\d", code)  # the mean comes second, from outside
+    assert re.search(r"sub = mat_mul - x\d", code)  # the mean comes second, from outside
     assert re.search(r"divide\(sub, sqrt\)", code)
     assert not np.isnan(examples(code, tmp_path, f"Motif{number}")).any()
     assert not made.reason
