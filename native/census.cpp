@@ -20,7 +20,8 @@ namespace {
 constexpr int kFew = 8;                         // extension lists up to this length are not worth grouping
 constexpr size_t kTrial = size_t{1} << 18;       // new states after which the way of counting is reconsidered
 
-template <class Conn>
+// With `kRepeated` the trie outlives the call: see RepeatedCensus.
+template <class Conn, bool kRepeated = false>
 class CensusWorker {
  public:
   CensusWorker(const Graph& graph, int k)
@@ -51,6 +52,10 @@ class CensusWorker {
   }
 
   void flush() {
+    if constexpr (kRepeated) {
+      hand_over();
+      pattern_of_.clear();
+    }
     for (uint32_t state = 0; state < counts_.size(); ++state) {
       if (counts_[state]) tally.add(trie_.subgraph(state, k_, graph_), counts_[state]);
     }
@@ -59,6 +64,18 @@ class CensusWorker {
     group_stamp_.clear();
     group_of_state_.clear();
     parent_state_ = 0;
+  }
+
+  // Moves what was counted to the tally and keeps the trie.
+  void hand_over() {
+    pattern_of_.resize(counts_.size(), 0);
+    for (const uint32_t leaf : leaves_met_) {
+      uint32_t& pattern = pattern_of_[leaf];  // + 1
+      if (pattern == 0) pattern = tally.number(trie_.subgraph(leaf, k_, graph_)) + 1;
+      add_checked(tally.result.counts[pattern - 1], counts_[leaf]);
+      counts_[leaf] = 0;
+    }
+    leaves_met_.clear();
   }
 
   Tally tally;
@@ -315,11 +332,15 @@ class CensusWorker {
     }
     const uint32_t leaf = trie_.step(state, ties, node_class);
     if (leaf >= counts_.size()) counts_.resize(leaf + leaf / 2 + 64, 0);
+    if constexpr (kRepeated) {
+      if (counts_[leaf] == 0) leaves_met_.push_back(leaf);
+    }
     add_checked(counts_[leaf], times);
   }
 
   // Where nearly every leaf is a new state, the trie only costs: then each leaf goes to the table at once.
   void choose_way() {
+    if constexpr (kRepeated) return;
     const size_t found = distinct() - distinct_before_;
     if (found < kTrial && leaves_ < 16 * kTrial) return;
     const bool rare = 2 * found > leaves_;
@@ -349,6 +370,7 @@ class CensusWorker {
   uint64_t stamp_ = 0;
   Trie<Conn> trie_;
   std::vector<uint64_t> counts_;              // [state] occurrences that end there
+  std::vector<uint32_t> leaves_met_, pattern_of_;  // only if repeated: states with counts, and their patterns + 1
   bool rarely_repeats_ = false;
   size_t leaves_ = 0, distinct_before_ = 0;   // leaves since the way was last chosen, and what was known then
   uint32_t parent_state_ = 0;
@@ -356,6 +378,39 @@ class CensusWorker {
 };
 
 }  // namespace
+
+struct RepeatedCensus::Worker {
+  virtual ~Worker() = default;
+  virtual void count(const std::atomic<bool>& stop) = 0;
+  virtual Tally& tally() = 0;
+};
+
+template <class Conn>
+struct RepeatedWorker final : RepeatedCensus::Worker {
+  RepeatedWorker(const Graph& graph, int k) : graph(graph), worker(graph, k) {}
+  void count(const std::atomic<bool>& stop) override {
+    worker.run(0, static_cast<uint32_t>(graph.nodes()), stop);
+    worker.hand_over();
+  }
+  Tally& tally() override { return worker.tally; }
+  const Graph& graph;
+  CensusWorker<Conn, true> worker;
+};
+
+RepeatedCensus::RepeatedCensus(const Graph& graph, int k) {
+  if (k < 2 || k > kMaxSize) throw BadInput("k must be from 2 to 16");
+  if (graph.arc_classes() <= NarrowConn::kMaxArc) {
+    worker_ = std::make_unique<RepeatedWorker<NarrowConn>>(graph, k);
+  } else {
+    worker_ = std::make_unique<RepeatedWorker<WideConn>>(graph, k);
+  }
+}
+
+RepeatedCensus::~RepeatedCensus() = default;
+
+void RepeatedCensus::count(const std::atomic<bool>& stop) { worker_->count(stop); }
+
+PatternCounts& RepeatedCensus::table() { return worker_->tally().result; }
 
 PatternCounts census(const Graph& graph, int k, int threads, const KeepGoing& keep_going) {
   if (k < 2 || k > kMaxSize) throw BadInput("k must be from 2 to 16");

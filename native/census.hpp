@@ -1,7 +1,9 @@
 // Exact census: all connected induced k-subgraphs, counted by isomorphism class.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "graph.hpp"
@@ -17,5 +19,22 @@ struct PatternCounts {
 };
 
 PatternCounts census(const Graph& graph, int k, int threads, const KeepGoing& keep_going);
+
+// The census of one graph after another by one thread, with one trie and one table of patterns for all of them.
+class RepeatedCensus {
+ public:
+  // The graph may change between two counts, but neither its arc classes nor its tags, and node classes only grow.
+  RepeatedCensus(const Graph& graph, int k);
+  ~RepeatedCensus();
+  // Adds the occurrences in all graphs of the set, as it is now, to the table.
+  void count(const std::atomic<bool>& stop);
+  // The caller may set counts back, and insert patterns in canonical form before the first count.
+  PatternCounts& table();
+
+  struct Worker;
+
+ private:
+  std::unique_ptr<Worker> worker_;
+};
 
 }  // namespace grade

@@ -84,8 +84,10 @@ class Graph {
   const ArcClass& arc_class(uint32_t id) const { return arc_classes_[id]; }
   size_t arc_classes() const { return arc_classes_.size() - 1; }
 
- private:
+ protected:
   class Builder;
+
+  Graph() = default;
 
   std::vector<uint32_t> node_offsets_, original_, renumbered_;
   std::vector<uint64_t> offsets_;

@@ -16,6 +16,7 @@ using namespace nb::literals;
 
 void bind_match(nb::module_& m);
 void bind_nas_bench_101(nb::module_& m);
+void bind_null(nb::module_& m);
 void bind_query(nb::module_& m);
 void bind_sampling(nb::module_& m);
 void bind_search(nb::module_& m);
@@ -167,6 +168,7 @@ NB_MODULE(_core, m) {
       "graph"_a, "k"_a, "count"_a, "threads"_a, "progress"_a.none());
   bind_match(m);
   bind_nas_bench_101(m);
+  bind_null(m);
   bind_query(m);
   bind_sampling(m);
   bind_search(m);

@@ -21,6 +21,13 @@ class Tally {
     const CanonicalForm form = canonicalize_(graph);
     add_canonical(reordered(graph, form.order), form.automorphisms, count);
   }
+  // The pattern's number in the result, where it gets a count of 0 if it is new.
+  uint32_t number(const SmallGraph& graph) {
+    const CanonicalForm form = canonicalize_(graph);
+    const SmallGraph canonical = reordered(graph, form.order);
+    add_canonical(canonical, form.automorphisms, 0);
+    return result.patterns.insert(canonical).first;
+  }
   void add_canonical(const SmallGraph& canonical, uint64_t automorphisms, uint64_t count) {
     const auto [id, fresh] = result.patterns.insert(canonical);
     if (fresh) {

@@ -282,3 +282,46 @@ class QueryMatcher:
         (graphs with an occurrence [g], counts [g], disjoint ones taken greedily [g], whether covered [nodes],
         the first occurrences [n, k] as ascending node ids, whether all is exact).
         """
+
+def null_ensemble(
+    graph: Graph,
+    k: int,
+    model: str,
+    allow_cycles: bool,
+    keep_pairs: bool,
+    sweeps: float,
+    seed: int,
+    draws: int,
+    by_graph: bool,
+    threads: int,
+    progress: Callable[[float], bool] | None,
+) -> dict[str, Any]:
+    """node_types [m, k], edges [m, k, k], automorphisms [m]; of each pattern over the draws observed, mean, variance,
+    at_least, at_most, most [m]; instances [draws], steps, accepted; by_graph: the same columns, graph and pattern."""
+
+def null_series(
+    graph: Graph,
+    k: int,
+    model: str,
+    allow_cycles: bool,
+    keep_pairs: bool,
+    sweeps: float,
+    seed: int,
+    snapshots: int,
+    threads: int,
+    progress: Callable[[float], bool] | None,
+) -> tuple[NDArray[np.uint64], int, int]:
+    """(counts [snapshots, observed patterns] along one chain, steps, accepted)."""
+
+def null_draw(
+    graph: Graph,
+    model: str,
+    allow_cycles: bool,
+    keep_pairs: bool,
+    sweeps: float,
+    seed: int,
+    draw: int,
+    threads: int,
+    progress: Callable[[float], bool] | None,
+) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+    """(edges [n, 2] of one draw as ids of the set, types [n]), self-loops left out."""

@@ -27,6 +27,7 @@ from grade.settings.reports import (
     RunSettings,
 )
 from grade.settings.sampling import CensusSettings, SampleSettings
+from grade.settings.significance import SignificanceSettings
 
 __all__ = [
     "PARAMETER",
@@ -48,6 +49,7 @@ __all__ = [
     "SampleSettings",
     "ScoreSettings",
     "Settings",
+    "SignificanceSettings",
     "VerifySettings",
     "argument",
     "option",

@@ -1,0 +1,48 @@
+"""``grade significance`` and ``grade features``: patterns against null models, and graphs and nodes by patterns."""
+
+from collections.abc import Iterator
+
+from grade.cli.app import app
+from grade.settings import OutputSettings, SignificanceSettings
+from grade.sources import load
+from grade.terminal import command, progress_bar, show
+
+
+@command(
+    app,
+    "grade significance zoo-mini -k 3 --null types",
+    "grade significance nas-bench-201 -k 4 --draws 2000 --seed 1 --out scores.parquet",
+    "grade significance my-graphs -k 3 --null levels --by-graph --json",
+)
+def significance(settings: SignificanceSettings, output: OutputSettings) -> None:
+    """Compare the count of every pattern of K nodes with its counts in randomised graphs."""
+    from grade.report.significance_tables import score_data, score_lines
+    from grade.sampling.census import check_top
+    from grade.significance import NullModel
+    from grade.significance import significance as compare
+    from grade.significance.columns_file import check_columns_target
+
+    check_top(settings.top)
+    if settings.out is not None:
+        check_columns_target(settings.out)
+    null = NullModel(name=settings.null, allow_cycles=settings.allow_cycles, keep_mutual=settings.keep_mutual)
+    with progress_bar("significance") as progress:
+        result = compare(
+            load(settings.graphs),
+            settings.k,
+            null,
+            draws=settings.draws,
+            switches=settings.switches,
+            least=settings.least,
+            by_graph=settings.by_graph,
+            seed=settings.seed,
+            threads=settings.threads,
+            progress=progress,
+        )
+    if settings.out is not None:
+        result.save(settings.out)
+
+    def lines() -> Iterator[str]:
+        yield from score_lines(result, settings.top)
+
+    show(output, {**score_data(result, settings.top), "set": settings.graphs}, lines)

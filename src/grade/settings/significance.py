@@ -1,0 +1,54 @@
+"""Testing patterns against null models, and describing graphs and nodes by their patterns."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from grade.settings.parameters import option, set_argument, threads_option
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignificanceSettings:
+    """Comparing the count of every pattern with its counts in randomised graphs."""
+
+    graphs: str = set_argument()
+    k: int = option("Number of nodes of the patterns, 2 to 16.", "-k", metavar="K")
+    null: str = option(
+        "Null model: degrees; types (also edges between each pair of types); levels (also edges between levels); block"
+        " (also the counts of all 3-node patterns).",
+        "--null",
+        default="degrees",
+        metavar="NAME",
+    )
+    draws: int = option("Number of randomised sets.", "--draws", default=1000, metavar="N")
+    switches: float | None = option(
+        "Proposed switches for each edge; chosen by the autocorrelation of counts when left out.",
+        "--switches",
+        default=None,
+        metavar="X",
+    )
+    least: int = option(
+        "Test patterns that reach N occurrences in the set or in some draw.",
+        "--least",
+        default=5,
+        metavar="N",
+    )
+    allow_cycles: bool = option(
+        "Let acyclic graphs get cycles (degrees, types, block).", "--allow-cycles", default=False
+    )
+    keep_mutual: bool = option(
+        "Keep the number of mutual edges of every node; always so in graphs whose edges are all mutual.",
+        "--keep-mutual",
+        default=False,
+    )
+    by_graph: bool = option("Test every graph by itself as well.", "--by-graph", default=False)
+    seed: int = option("Seed of everything random.", "--seed", default=0, metavar="N")
+    threads: int | None = threads_option()
+    top: int = option(
+        "How many patterns to show, the most significant first.", "--top", default=20, metavar="N"
+    )
+    out: Path | None = option(
+        "Write all patterns with their scores to this file: .npz or .parquet.",
+        "--out",
+        default=None,
+        metavar="FILE",
+    )

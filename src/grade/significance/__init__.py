@@ -1,0 +1,6 @@
+"""Are they motifs? Counts against null models, and graphs and nodes described by their patterns."""
+
+from grade.significance.ensemble import Significance, significance
+from grade.significance.null_models import NULL_MODELS, NullModel, randomised
+
+__all__ = ["NULL_MODELS", "NullModel", "Significance", "randomised", "significance"]
