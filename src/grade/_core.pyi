@@ -121,7 +121,7 @@ def fusible_sets(
     most_out: int,
     most_edges: int,
     threads: int,
-    progress: Callable[[float], bool] | None,
+    progress: Callable[..., bool | None] | None,
 ) -> NDArray[np.uint32] | None:
     """All fusible sets [n, k] within the limits, graph by graph; None where there are more than ``most``."""
 
@@ -190,7 +190,7 @@ class Matcher:
         enough: int,
         threads: int,
         steps: int,
-        progress: Callable[[float], bool] | None,
+        progress: Callable[..., bool | None] | None,
     ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.bool_]]:
         """(offsets [n + 1], graphs that hold each of n patterns, complete [n]); ``graphs[offsets]`` are those to look
         at, all where the offsets are empty, until ``enough`` are found or ``least`` are out of reach.
@@ -202,7 +202,7 @@ class Matcher:
         edges: NDArray[np.uint8],
         threads: int,
         steps: int,
-        progress: Callable[[float], bool] | None,
+        progress: Callable[..., bool | None] | None,
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """(disjoint occurrences taken greedily [n], complete [n]) of n patterns."""
 
@@ -213,7 +213,7 @@ class Matcher:
         least: int,
         threads: int,
         steps: int,
-        progress: Callable[[float], bool] | None,
+        progress: Callable[..., bool | None] | None,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """(minimum image-based support [n] or 0 if below ``least``, nodes covered [n], complete [n]) of n patterns."""
 
@@ -294,7 +294,7 @@ def null_ensemble(
     draws: int,
     by_graph: bool,
     threads: int,
-    progress: Callable[[float], bool] | None,
+    progress: Callable[..., bool | None] | None,
 ) -> dict[str, Any]:
     """node_types [m, k], edges [m, k, k], automorphisms [m]; of each pattern over the draws observed, mean, variance,
     at_least, at_most, most [m]; instances [draws], steps, accepted; by_graph: the same columns, graph and pattern."""
@@ -309,7 +309,7 @@ def null_series(
     seed: int,
     snapshots: int,
     threads: int,
-    progress: Callable[[float], bool] | None,
+    progress: Callable[..., bool | None] | None,
 ) -> tuple[NDArray[np.uint64], int, int]:
     """(counts [snapshots, observed patterns] along one chain, steps, accepted)."""
 
@@ -322,6 +322,6 @@ def null_draw(
     seed: int,
     draw: int,
     threads: int,
-    progress: Callable[[float], bool] | None,
+    progress: Callable[..., bool | None] | None,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     """(edges [n, 2] of one draw as ids of the set, types [n]), self-loops left out."""
