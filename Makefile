@@ -41,7 +41,7 @@ test: install
 test-slow: install
 	$(BIN)/python -m pytest -n 2 -m slow
 
-# The core's own tests under the address and undefined-behaviour sanitizers.
+# Tests of native code with the address, undefined-behaviour and thread sanitizers.
 test-sanitize: install
 	$(BIN)/python -m tests.native.sanitize
 

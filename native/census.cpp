@@ -7,6 +7,10 @@
 // the same ties to S and the same class are interchangeable, so that the non-adjacent pairs {u, v} are products of
 // group sizes, and only the edges at E are walked. Around a hub of degree 90 this replaces thousands of
 // occurrences by a handful of products.
+//
+// Further up, a node of E is free if all its neighbours are members, or have left E: nothing hangs on it, so that
+// free nodes of the same ties and class are chosen by their number alone. A hub with 5,000 leaves has one way to take
+// four of them, with C(5000, 4) occurrences.
 #include "census.hpp"
 
 #include <algorithm>
@@ -18,6 +22,7 @@ namespace grade {
 namespace {
 
 constexpr int kFew = 8;                         // extension lists up to this length are not worth grouping
+constexpr int kMany = 64;                       // lists from this length on are searched for free nodes
 constexpr size_t kTrial = size_t{1} << 18;       // new states after which the way of counting is reconsidered
 
 // With `kRepeated` the trie outlives the call: see RepeatedCensus.
@@ -136,15 +141,91 @@ class CensusWorker {
 
   void extend(int members, uint32_t state, int32_t head) {
     if (members == k_ - 2) return count_last_two(state, head);
+    bool look = true;  // nodes become free when a hub leaves the list
     for (int32_t i = head; i >= 0; i = links_[i].next) {
       if (stop_->load(std::memory_order_relaxed)) return;
+      if (look && count_free(members, state, i)) return;
       const uint32_t node = links_[i].node;
+      look = graph_.degree(node) >= size_t{kMany};
       const uint32_t next = trie_.step(state, ties(node), graph_.class_of(node));
       const size_t top = links_.size();
       extend(members + 1, next, enter(node, members, links_[i].next));
       links_.resize(top);
       leave(node, members);
     }
+  }
+
+  // Counts all that grows from the list by choices of its free nodes, where there are many of them.
+  bool count_free(int members, uint32_t state, int32_t head) {
+    int length = 0;
+    for (int32_t i = head; i >= 0 && length < kMany; i = links_[i].next) ++length;
+    if (length < kMany) return false;
+    for (int32_t i = head; i >= 0; i = links_[i].next) bin(links_[i].node) = tied_ + 1;
+    const size_t top = links_.size(), first = free_.size();
+    size_t found = 0;
+    int32_t rest = -1, last = -1;  // what is not free, in the same order
+    groups_.clear();
+    ++stamp_;
+    for (int32_t i = head; i >= 0; i = links_[i].next) {
+      const uint32_t node = links_[i].node;
+      if (is_free(node)) {
+        ++found;
+        ++groups_[find_group(state, ties(node), graph_.class_of(node))].size;
+      } else {
+        (last >= 0 ? links_[last].next : rest) = static_cast<int32_t>(links_.size());
+        last = static_cast<int32_t>(links_.size());
+        links_.push_back({node, -1});
+      }
+    }
+    for (int32_t i = head; i >= 0; i = links_[i].next) bin(links_[i].node) = tied_;
+    const bool worthwhile = found >= kMany / 4;
+    if (worthwhile) {
+      free_.insert(free_.end(), groups_.begin(), groups_.end());
+      choose_free(first, free_.size(), members, state, rest);
+      free_.resize(first);
+    }
+    links_.resize(top);
+    return worthwhile;
+  }
+
+  bool is_free(uint32_t node) {
+    for (const Neighbour& n : graph_.neighbours(node)) {
+      if (n.node <= root_) break;
+      if (bin(n.node) != tied_) return false;
+    }
+    return true;
+  }
+
+  // Every choice of nodes from the free groups `group`, ..., `end` - 1, and then of nodes that grow from `rest`.
+  void choose_free(size_t group, size_t end, int members, uint32_t state, int32_t rest) {
+    if (group == end) {
+      if (members < k_ - 1) return extend(members, state, rest);
+      for (int32_t i = rest; i >= 0; i = links_[i].next) {
+        count(state, ties(links_[i].node), graph_.class_of(links_[i].node), 1);
+      }
+      return;
+    }
+    choose_free(group + 1, end, members, state, rest);
+    const Group taken = free_[group];  // a copy, for the vector may grow
+    const uint64_t before = ways_;
+    const int most = static_cast<int>(std::min<int64_t>(taken.size, k_ - members));
+    for (int number = 1; number <= most && !stop_->load(std::memory_order_relaxed); ++number) {
+      ways_ = times_binomial(before, static_cast<uint64_t>(taken.size), number);
+      if (members + number == k_) {
+        count(state, taken.conn, taken.node_class, 1);
+      } else {
+        state = trie_.step(state, taken.conn, taken.node_class);
+        choose_free(group + 1, end, members + number, state, rest);
+      }
+    }
+    ways_ = before;
+  }
+
+  // ways * C(n, m); 0 where that passes 64 bits, which matters only if something is counted.
+  static uint64_t times_binomial(uint64_t ways, uint64_t n, int m) {
+    unsigned __int128 product = 1;
+    for (int i = 1; i <= m && product <= UINT64_MAX; ++i) product = product * (n - m + i) / i;
+    return product > UINT64_MAX || (product *= ways) > UINT64_MAX ? 0 : static_cast<uint64_t>(product);
   }
 
   void count_last_two(uint32_t state, int32_t head) {
@@ -321,6 +402,7 @@ class CensusWorker {
   // Occurrences whose last node is tied like this to a subgraph of k - 1 nodes.
   void count(uint32_t state, const Conn& ties, uint32_t node_class, uint64_t times) {
     ++leaves_;
+    if (ways_ != 1) times = ways_ ? multiplied_checked(times, ways_) : throw TooLarge("a count passes 2^64");
     if (rarely_repeats_) {
       if (state != parent_state_) {
         parent_ = trie_.subgraph(state, k_ - 1, graph_, 1);
@@ -360,7 +442,8 @@ class CensusWorker {
   std::vector<Conn> ties_;                    // [local node] ties to the members
   std::vector<uint32_t> bin_;                 // [local node] 0 while it has no ties
   std::vector<Link> links_;                   // extension lists of all levels, sharing tails
-  std::vector<Group> groups_;
+  std::vector<Group> groups_, free_;          // free_: of all levels
+  uint64_t ways_ = 1;                         // to choose the free nodes among the members; 0: more than 2^64
   std::vector<std::pair<uint32_t, uint32_t>> extension_;  // (node, group)
   std::vector<uint32_t> by_group_, group_begin_;
   std::vector<int64_t> apart_;                // [group] pairs of the present group and this one that are not adjacent
