@@ -93,4 +93,3 @@ def test_hub_rich_sets_equal_the_list_of_all_occurrences(
         for a, b in zip((types, edges, automorphisms), listed, strict=True):
             assert np.array_equal(a, b)
         assert np.array_equal(np.bincount(ids), counts)
-
