@@ -1,4 +1,4 @@
-"""The census around hubs, where nodes are chosen by their number: against closed forms and the list of all occurrences."""
+"""The census around hubs, where nodes are chosen by number: against closed forms and the list of all occurrences."""
 
 from math import comb
 
