@@ -3,20 +3,36 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from grade.errors import InputError
-from grade.graphs import GraphSet, Pattern, PatternTable, SubgraphSample
-
 if TYPE_CHECKING:
+    from grade.errors import InputError as InputError
+    from grade.graphs import GraphSet as GraphSet
+    from grade.graphs import Pattern as Pattern
+    from grade.graphs import PatternTable as PatternTable
+    from grade.graphs import SubgraphSample as SubgraphSample
     from grade.mine import mine as mine
 
-__version__ = "0.1.0"
-__all__ = ["GraphSet", "InputError", "Pattern", "PatternTable", "SubgraphSample", "__version__", "mine"]
+__version__ = "0.2.0"
 
-# What does the work lies in the upper layers and is slow to import: it is looked up when it is asked for.
-ON_DEMAND = {"mine": "grade.mine"}
+# Everything is imported when it is first asked for: some of it is slow to import. A module that stands here without a
+# name in it can be called: `grade.mine` is both the module and its main function.
+ON_DEMAND = {
+    "GraphSet": "grade.graphs:GraphSet",
+    "InputError": "grade.errors:InputError",
+    "Pattern": "grade.graphs:Pattern",
+    "PatternTable": "grade.graphs:PatternTable",
+    "SubgraphSample": "grade.graphs:SubgraphSample",
+    "mine": "grade.mine",
+}
+__all__ = ["__version__", *ON_DEMAND]
 
 
 def __getattr__(name: str) -> Any:
     if name not in ON_DEMAND:
         raise AttributeError(f"module 'grade' has no attribute {name!r}")
-    return import_module(ON_DEMAND[name])  # a module that can be called
+    module, _, attribute = ON_DEMAND[name].partition(":")
+    found = import_module(module)
+    return getattr(found, attribute) if attribute else found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

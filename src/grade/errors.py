@@ -1,4 +1,4 @@
-"""The one exception that users meet."""
+"""The exceptions that users meet: what they gave cannot be used, or the machine cannot do it."""
 
 
 class InputError(ValueError):
@@ -8,3 +8,14 @@ class InputError(ValueError):
     and ends with exit code 2. Settings are named in backquotes, as Python callers write them; the command line
     prints their flags instead.
     """
+
+
+class FileError(OSError):
+    """A file cannot be written or read for a reason that lies in the machine: a full disk, a failing one.
+
+    The message is one sentence; the command line prints it and ends with exit code 1.
+    """
+
+
+class DeviceError(RuntimeError):
+    """A computing device failed or has too little memory; reported as `FileError` is."""

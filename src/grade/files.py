@@ -4,6 +4,7 @@ Everything GraDE writes goes to a temporary name beside its target and is rename
 that is killed, or a disk that is full, never leaves half a file under the name that the user asked for.
 """
 
+import errno
 import os
 import secrets
 import shutil
@@ -11,7 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from grade.errors import InputError
+from grade.errors import FileError, InputError
+
+MACHINE = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EIO,
+)  # the place is right, but the disk is full or fails
 
 
 @contextmanager
@@ -85,6 +93,10 @@ def beside(target: Path) -> Path:
     return target.with_name(f".{secrets.token_hex(6)}-{target.name}")
 
 
-def refuse_writing(target: Path, error: OSError) -> InputError:
+def refuse_writing(target: Path, error: OSError) -> InputError | FileError:
+    """What to raise: a `FileError` where the disk is full or fails, an `InputError` where the place is wrong."""
+    if isinstance(error, FileError):
+        return error
     reason = error.strerror or str(error)
-    return InputError(f"{target} cannot be written ({reason}); free space or choose another place.")
+    kind = FileError if error.errno is None or error.errno in MACHINE else InputError
+    return kind(f"{target} cannot be written ({reason}); free space or choose another place.")

@@ -23,6 +23,7 @@ from grade.machine import thread_count
 from grade.progress import NEVER, Deadline, OutOfTime, Progress
 from grade.runs import Catalogue, Motif, RunFolder
 from grade.sampling import sample as draw
+from grade.sampling import samplers
 from grade.search import Constraints, Level, OccurrenceLists, beam_search
 from grade.search.beam import START, Bounds, derived
 from grade.search.ranking import LogProbability, needs_estimator, ranking
@@ -98,7 +99,8 @@ def run(job: "Job") -> Catalogue:
 
 def sample(job: "Job", k: int) -> SubgraphSample:
     """Draw occurrences of one size (the paper's section "Subgraph Sampling")."""
-    if not job.run.sample(k).is_dir():
+
+    def make(folder: Path) -> None:
         with job.stage("sampling", f"sample k = {k}") as deadline:
             drawn = draw(
                 job.graphs,
@@ -109,21 +111,22 @@ def sample(job: "Job", k: int) -> SubgraphSample:
                 threads=job.threads,
                 progress=deadline.keep_going,
             )
-            save_sample(drawn, job.run.sample(k))
-    return load_sample(job.run.sample(k))
+            save_sample(drawn, folder)
+
+    return load_sample(job.run.folder(f"samples/k-{k:02}", make))
 
 
 def fit(job: "Job", k: int) -> LogProbability:
     """Fit an estimator to a sample of one size; returns its log-probability of a pattern, the search's surrogate."""
     from grade.estimators import fit_to_folder, load_estimator, preset_for
 
-    folder = job.run.model(k)
-    if not folder.is_dir():
+    def make(folder: Path) -> None:
         drawn = [sample(job, k)]
         chosen = preset_for(drawn, job.settings.estimator, job.settings.preset, seed=job.settings.seed)
         with job.stage("training", f"fit k = {k}") as deadline:
             fit_to_folder(drawn, chosen, folder, lambda _: deadline.check(), job.threads)
-    return load_estimator(folder).log_probability
+
+    return load_estimator(job.run.folder(f"models/k-{k:02}", make)).log_probability
 
 
 def search(job: "Job") -> list[Level]:
@@ -256,7 +259,7 @@ def estimated_counts(job: "Job", levels: list[Level]) -> dict[int, tuple[float, 
     if len(rows) == 0 or len(levels) < 2:
         return {}
     name = f"supports/k-{levels[-1].size:02}-estimates.json"
-    stored = job.run.read_json(name)
+    stored = job.run.json(name)
     if stored is None:
         try:
             with job.stage("verification", "estimate"):
@@ -274,7 +277,7 @@ def estimated_counts(job: "Job", levels: list[Level]) -> dict[int, tuple[float, 
             job.cut_short = True
             return {}
         stored = [counts.tolist(), errors.tolist()]
-        job.run.write_json(name, stored)
+        job.run.save_json(name, stored)
     return {int(row): (stored[0][i], stored[1][i]) for i, row in enumerate(rows)}
 
 
@@ -326,17 +329,15 @@ class Job:
         if settings.time_budget is not None:
             seconds = parse_seconds(settings.time_budget)
             search_until, verify_until = Deadline.after(SEARCH_SHARE * seconds), Deadline.after(seconds)
-        stored = {
-            **asdict(settings),
-            "graphs": settings.graphs,
-            "out": str(settings.out),
-            **asdict(constraints),
-        }
+        samplers[settings.sampler]  # refuses an unknown one, used or not
+        stored = {**asdict(settings), "out": str(settings.out), **asdict(constraints)}
+        drawn = settings.method == "sampling" or needs_estimator(settings.rank_by)
+        unused = () if drawn else ("sampler", "samples", "estimator", "preset")
         return cls(
             settings,
             constraints,
             graphs,
-            RunFolder.begin(settings.out, stored, graphs),
+            RunFolder.begin(settings.out, stored, graphs, unused),
             Bounds.from_memory(memory, settings.k, settings.beam, settings.list_size),
             thread_count(settings.threads),
             search_until,

@@ -21,6 +21,7 @@ from grade import progress
 from grade.graphs.patterns import Pattern
 from grade.settings import PARAMETER, OutputSettings, Parameter
 from grade.sources import sources
+from grade.text import printable, table
 
 FLAGS: dict[str, str] = {}  # of every setting of every command, by its name
 
@@ -104,7 +105,7 @@ def show(output: OutputSettings, data: dict[str, Any], lines: Callable[[], Itera
         print(json.dumps(data))
     else:
         for line in lines():
-            print(line)
+            print(printable(line))
 
 
 @contextmanager
@@ -121,7 +122,7 @@ def progress_bar(label: str) -> Iterator[progress.Progress | None]:
         task = bar.add_task(label, total=1.0)
 
         def update(share: float, stage: str = "", /) -> None:
-            bar.update(task, completed=share, description=escape(stage) or label)
+            bar.update(task, completed=share, description=escape(printable(stage)) or label)
 
         yield update
 
@@ -141,7 +142,7 @@ def named_progress(label: str) -> Iterator[Callable[[int, int, str], None] | Non
         task = bar.add_task("")
 
         def update(done: int, inputs: int, name: str) -> None:
-            bar.update(task, completed=done, total=inputs, description=escape(name[-60:]))
+            bar.update(task, completed=done, total=inputs, description=escape(printable(name)[-60:]))
 
         yield update
 
@@ -187,9 +188,8 @@ def pattern_data(pattern: Pattern, count: int) -> dict[str, Any]:
 
 def pattern_lines(rows: Iterable[tuple[Pattern, int]], total: int) -> Iterator[str]:
     """Rank, count, share and text of patterns in columns."""
-    table = [(f"{count:,}", f"{100 * count / total:.2f} %", str(pattern)) for pattern, count in rows]
-    width = max((len(count) for count, _, _ in table), default=0)
-    if table:
-        yield f"rank  {'count':>{max(width, 5)}}    share  pattern"
-    for rank, (count, share, text) in enumerate(table, start=1):
-        yield f"{rank:>4}  {count:>{max(width, 5)}}  {share:>7}  {text}"
+    cells = [
+        [str(rank), f"{count:,}", f"{100 * count / total:.2f} %", str(pattern)]
+        for rank, (pattern, count) in enumerate(rows, start=1)
+    ]
+    return table(["rank", "count", "share", "pattern"], cells) if cells else iter(())

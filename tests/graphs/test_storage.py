@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from grade import GraphSet, InputError
+from grade.errors import FileError
 from grade.graphs import storage
 from grade.graphs.origins import Origins, file_digest
 from grade.graphs.storage import DESCRIPTION, checksum_of, load_graph_set, save_graph_set
@@ -120,7 +121,7 @@ def test_a_failed_save_leaves_nothing(graphs: GraphSet, saved: Path, monkeypatch
         real_save(path, *arguments, **options)
 
     monkeypatch.setattr(np, "save", full_disk)
-    with pytest.raises(InputError, match=r"saved cannot be written \(No space left on device\)"):
+    with pytest.raises(FileError, match=r"saved cannot be written \(No space left on device\)"):
         save_graph_set(graphs.subset([0]), saved, overwrite=True)
     assert len(written) == 3
     assert [path.name for path in saved.parent.iterdir()] == ["saved"]

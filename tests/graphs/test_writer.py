@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grade import GraphSet, InputError
+from grade.errors import FileError
 from grade.graphs.concatenation import join
 from grade.graphs.storage import load_graph_set, save_graph_set
 from grade.graphs.writer import GraphSetWriter
@@ -147,7 +148,7 @@ def test_a_full_disk_is_one_sentence(tmp_path: Path) -> None:
             writer.files["node_types"] = Path("/dev/full").open("wb", buffering=0)  # noqa: SIM115 (the writer closes it)
             writer.append(load("zoo-mini"))
 
-    with pytest.raises(InputError, match=r"set cannot be written \(No space left on device\)"):
+    with pytest.raises(FileError, match=r"set cannot be written \(No space left on device\)"):
         fill()
     assert list(tmp_path.iterdir()) == []
 

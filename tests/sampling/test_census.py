@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import grade.sampling.census as census_module
 from grade import GraphSet, InputError
+from grade.errors import FileError
 from grade.progress import Stopped
 from grade.sampling.census import Census, collect_occurrences, take_census
 from grade.sources import load
@@ -260,7 +261,7 @@ def test_a_failed_save_leaves_the_old_file(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(np, "savez_compressed", full_disk)
-    with pytest.raises(InputError, match=r"census\.npz cannot be written \(No space left on device\)"):
+    with pytest.raises(FileError, match=r"census\.npz cannot be written \(No space left on device\)"):
         take_census(mini, 4).save(path)
     assert list(tmp_path.iterdir()) == [path]
     assert Census.load(path).k == 3

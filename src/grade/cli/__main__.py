@@ -1,5 +1,5 @@
 """``python -m grade.cli`` is the command ``grade``."""
 
-from grade.cli import main
+from grade.start import main
 
 main()

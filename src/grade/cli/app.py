@@ -1,14 +1,19 @@
 """The application that the commands are added to, and how it ends: with a result, or with one sentence."""
 
+import io
 import os
+import signal
 import sys
-from typing import Annotated
+import warnings
+from typing import Annotated, Any
 
 import typer
 
 import grade
-from grade.errors import InputError
+from grade.errors import DeviceError, FileError, InputError
+from grade.progress import Stopped
 from grade.terminal import with_flags
+from grade.text import printable
 
 app = typer.Typer(
     name="grade",
@@ -23,12 +28,20 @@ app.add_typer(runs_app, name="runs")
 
 
 def main() -> None:
-    """Run the command line; bad input gives one sentence and exit code 2, Ctrl-C exit code 130."""
+    """Run the command line. Bad input gives one sentence and exit code 2, a failing machine 1, Ctrl-C 130."""
+    if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, None):
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on work is left in order
     try:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")  # names are not always Unicode
+        warnings.showwarning = show_warning
         code = app(sys.argv[1:] or ["--help"], prog_name="grade", standalone_mode=False) or 0
         sys.stdout.flush()
     except InputError as error:
         code = report(2, with_flags(str(error)))
+    except (FileError, DeviceError, Stopped) as error:
+        code = report(1, with_flags(str(error)))
     except MemoryError:
         code = report(2, "there is not enough memory for this; ask for less, or use a machine with more.")
     except (KeyboardInterrupt, typer.Abort):
@@ -49,8 +62,14 @@ def main() -> None:
     sys.exit(code)
 
 
+def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Ours are sentences; those of libraries are for programmers."""
+    if category is UserWarning:
+        report(0, str(message))
+
+
 def report(code: int, sentence: str) -> int:
-    print(f"grade: {sentence}", file=sys.stderr)
+    print(f"grade: {printable(sentence)}", file=sys.stderr)
     return code
 
 

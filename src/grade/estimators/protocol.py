@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from grade.errors import InputError
+from grade.errors import DeviceError, InputError
 from grade.estimators.training.loop import Report
 from grade.files import whole_folder, writable_target
 from grade.graphs import PatternTable, SubgraphSample
@@ -144,4 +144,7 @@ def load_estimator(folder: str | Path) -> Estimator:
     try:
         return estimators[description["settings"]["estimator"]].load(Path(folder))
     except (KeyError, TypeError, RuntimeError) as error:
+        if "CUDA" in str(error):  # torch has no class of its own for them before version 2.8
+            reason = str(error).splitlines()[0]
+            raise DeviceError(f"The model {folder} does not get onto the GPU ({reason}).") from error
         raise InputError(f"The model {folder} is damaged; make it again with 'grade fit'.") from error

@@ -53,7 +53,7 @@ def page(folder: RunFolder, catalogue: Catalogue, graphs: GraphSet | None = None
             graphs = searched_set(catalogue)
         except InputError as error:
             missing = f"Occurrences are not drawn. {error}"
-    timings: dict[str, float] = folder.read_json("timings.json") or {}
+    timings = folder.timings()
     patterns = catalogue.patterns
     blocks, inside = building_blocks(folder, catalogue, patterns)
     data = {

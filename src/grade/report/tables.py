@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from grade.runs import Catalogue, Motif
 from grade.support import amount, marked
+from grade.text import table
 
 
 def motif_lines(
@@ -34,9 +35,6 @@ def motif_lines(
         )
         for motif in motifs
     ]
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head) - 1)]
-    for row in [head, *rows]:
-        left = [f"{cell:>{width}}" for cell, width in zip(row[:5], widths, strict=False)]
-        yield "  ".join([*left, f"{row[5]:<{widths[5]}}", row[6]])
+    yield from table(head, rows, left=["most common in"])
     if any(not motif.support.complete for motif in motifs):
         yield ">= at least this many; ~ an unbiased estimate (its standard error is in the catalogue)"

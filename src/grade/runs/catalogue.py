@@ -20,9 +20,10 @@ from grade.errors import InputError
 from grade.files import whole_file
 from grade.graphs.patterns import Pattern, PatternTable
 from grade.reprs import shown_by
+from grade.runs.sealed import CHECKSUM, DamagedError, digest_of_json
 from grade.support import Support
 
-FORMAT = 2
+FORMAT = 3
 SUPPORT_COLUMNS = tuple(Support(0).numbers())
 COLUMNS = ("id", "key", "size", "text", "score", *SUPPORT_COLUMNS)
 
@@ -123,6 +124,7 @@ class Catalogue:
             **self.run,
             "node_vocabulary": list(self.node_vocabulary),
             "edge_vocabulary": list(self.edge_vocabulary),
+            CHECKSUM: self.digest(),
         }
         connection.executemany(
             "INSERT INTO run VALUES (?, ?)", [(n, json.dumps(v)) for n, v in whole.items()]
@@ -134,6 +136,8 @@ class Catalogue:
         )
         for motif in self.motifs:
             values = motif.row()
+            if values["occurrences"] >= 2**63:  # more than SQLite's integers hold
+                values["occurrences"] = str(values["occurrences"])
             marks = ", ".join("?" * len(columns))
             connection.execute(f"INSERT INTO motifs VALUES ({marks})", [values[name] for name in columns])
             connection.executemany(
@@ -167,12 +171,13 @@ class Catalogue:
                 examples.setdefault(row["motif"], []).append(json.loads(row["nodes"]))
             names = tuple(row["name"] for row in connection.execute("SELECT name FROM graphs ORDER BY graph"))
             vocabularies = tuple(run.pop("node_vocabulary")), tuple(run.pop("edge_vocabulary"))
+            stored = run.pop(CHECKSUM)
             motifs = [
                 Motif(
                     row["id"],
                     PatternTable.from_keys([row["key"]], *vocabularies)[0],
                     Support(
-                        **{name: row[name] for name in SUPPORT_COLUMNS},
+                        **support_columns(row),
                         per_graph=per_graph.get(row["id"], []),
                         examples=examples.get(row["id"], []),
                     ),
@@ -181,7 +186,23 @@ class Catalogue:
                 for row in connection.execute("SELECT * FROM motifs ORDER BY id")
             ]
         except (sqlite3.DatabaseError, ValueError, LookupError, TypeError) as error:
-            raise InputError(f"{path} is damaged; remove it and start the run again.") from error
+            raise DamagedError(path) from error
         finally:
             connection.close()
-        return cls(run, levels, motifs, *vocabularies, names)
+        catalogue = cls(run, levels, motifs, *vocabularies, names)
+        if stored != catalogue.digest():
+            raise DamagedError(path)
+        return catalogue
+
+    def digest(self) -> str:
+        """SHA-256 of all that the catalogue says."""
+        motifs = [[motif.row(), motif.support.per_graph, motif.support.examples] for motif in self.motifs]
+        words = [self.node_vocabulary, self.edge_vocabulary, self.graph_names]
+        return digest_of_json([self.run, self.levels, motifs, words])
+
+
+def support_columns(row: sqlite3.Row) -> dict[str, Any]:
+    """The supports in a row of the table of motifs; a count past SQLite's integers is there as text."""
+    columns = {name: row[name] for name in SUPPORT_COLUMNS}
+    count = columns["occurrences"]
+    return {**columns, "occurrences": int(count) if isinstance(count, str) else count}

@@ -1,36 +1,50 @@
 """The folder of a run: everything that it made, each file whole or not there at all.
 
     run.json            what was asked for, and of which set
-    samples/k-05/       a sample (grade sample)
-    models/k-05/        an estimator (grade fit)
+    samples/k-05/       a sample (grade sample); k-05.json beside it has the checksums of its files
+    models/k-05/        an estimator (grade fit); the same
     levels/k-05.npz     what the search kept of a size
     supports/           the verified supports of each pattern, by size and rank
     timings.json        seconds by stage; differs from run to run, so it is kept out of the catalogue
     catalogue.sqlite    the result
 
-A stage whose file is there is not done again: a run that was killed goes on, and ends with the same catalogue.
+A stage whose file is there is not done again: a run that was killed goes on, and ends with the same catalogue. Every
+file carries a checksum; what is damaged is named in a warning and made again.
 """
 
 import json
 import re
 import shutil
+import warnings
+from collections.abc import Callable, Collection
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from grade import __version__
-from grade.errors import InputError
-from grade.files import refuse_writing, whole_file, writable_target
+from grade.errors import FileError, InputError
+from grade.files import refuse_writing, writable_target
 from grade.graphs import GraphSet, Pattern, PatternTable
 from grade.runs.catalogue import Catalogue
+from grade.runs.sealed import (
+    DamagedError,
+    is_sealed,
+    load_arrays,
+    load_json,
+    save_arrays,
+    save_json,
+    seal_folder,
+)
 from grade.search import Level, OccurrenceLists
 from grade.support import Support
 
-FORMAT = 2
+FORMAT = 3
 RUN_FILE, CATALOGUE_FILE = "run.json", "catalogue.sqlite"
-FREE = ("threads", "time_budget", "out")  # settings that may change when a run goes on
+FREE = ("threads", "time_budget", "out")  # settings that may change when a run goes on; they are not kept
+
+Stored = TypeVar("Stored")
 
 
 class RunFolder:
@@ -40,20 +54,20 @@ class RunFolder:
         self.path = path
 
     @classmethod
-    def begin(cls, path: Path, settings: dict[str, Any], graphs: GraphSet) -> "RunFolder":
-        """Start a run, or go on with one of the same settings and the same set."""
+    def begin(
+        cls, path: Path, settings: dict[str, Any], graphs: GraphSet, unused: Collection[str] = ()
+    ) -> "RunFolder":
+        """Start a run, or go on with one of the same settings (``unused`` ones aside) and a set of the same content,
+        whatever its name.
+        """
         wanted = json.loads(json.dumps({name: value for name, value in settings.items() if name not in FREE}))
-        description = {
-            "format": FORMAT,
-            "version": __version__,
-            "settings": wanted,
-            "set": {"graphs": len(graphs), "nodes": graphs.nodes, "edges": graphs.edges},
-        }
+        set_ = {"graphs": len(graphs), "nodes": graphs.nodes, "edges": graphs.edges, "digest": graphs.digest}
         run = cls(path)
         if (path / RUN_FILE).is_file():
             stored = run.description()
-            changed = [name for name, value in wanted.items() if stored["settings"].get(name) != value]
-            if changed or stored["set"] != description["set"]:
+            names = [name for name in wanted if name != "graphs" and name not in unused]
+            changed = [name for name in names if stored["settings"].get(name) != wanted[name]]
+            if changed or stored["set"] != set_:
                 what = f"other settings ({', '.join(changed)})" if changed else "another graph set"
                 raise InputError(
                     f"{path} holds a run with {what}; choose another folder, or remove that one."
@@ -66,8 +80,9 @@ class RunFolder:
         writable_target(path)
         run.make_folders()
         try:
-            run.write_json(RUN_FILE, description)
-        except InputError:
+            description = {"format": FORMAT, "version": __version__, "settings": wanted, "set": set_}
+            save_json(path / RUN_FILE, description)
+        except (InputError, FileError):
             shutil.rmtree(path)  # a folder without run.json would not be taken for a run
             raise
         return run
@@ -97,24 +112,19 @@ class RunFolder:
     def description(self) -> dict[str, Any]:
         """What run.json says."""
         try:
-            data = json.loads((self.path / RUN_FILE).read_text())
-            version = data["format"]
-            data["settings"], data["set"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            version = json.loads((self.path / RUN_FILE).read_text()).get("data", {}).get("format", "1 or 2")
+            data = load_json(self.path / RUN_FILE) if version == FORMAT else None
+        except (OSError, ValueError, AttributeError, DamagedError) as error:
             raise InputError(
-                f"The run {self.path} is damaged: {RUN_FILE} cannot be read; mine again."
+                f"The run {self.path} is damaged: {RUN_FILE} is not what was written; choose another folder, or remove"
+                " that one."
             ) from error
-        if version != FORMAT:
+        if data is None:
             raise InputError(
-                f"The run {self.path} has format {version}; this version of GraDE reads format {FORMAT}."
+                f"The run {self.path} has format {version}, and this version of GraDE reads format {FORMAT}; choose"
+                " another folder, or remove that one."
             )
         return dict(data)
-
-    def sample(self, k: int) -> Path:
-        return self.path / "samples" / f"k-{k:02}"
-
-    def model(self, k: int) -> Path:
-        return self.path / "models" / f"k-{k:02}"
 
     @property
     def catalogue(self) -> Path:
@@ -122,100 +132,102 @@ class RunFolder:
 
     def finished_catalogue(self) -> Catalogue | None:
         """The catalogue, if there is one; that of a run which a time budget stopped is made again."""
-        found = Catalogue.load(self.catalogue) if self.catalogue.is_file() else None
+        found = self.mended(lambda: Catalogue.load(self.catalogue) if self.catalogue.is_file() else None)
         return None if found is None or found.run["partial"] else found
+
+    def mended(self, load: Callable[[], Stored | None]) -> Stored | None:
+        """What is stored; None, and a warning, where it is damaged: then it is made again."""
+        try:
+            return load()
+        except DamagedError as error:
+            warnings.warn(f"{error.path} was damaged and is made again.", stacklevel=2)
+            return None
+
+    def folder(self, name: str, make: Callable[[Path], object]) -> Path:
+        """A folder of the run, e.g. ``samples/k-05``; made if it is not there as it was sealed."""
+        path = self.path / name
+        if not self.mended(lambda: is_sealed(path)):
+            if path.is_dir():
+                shutil.rmtree(path)
+            make(path)
+            seal_folder(path)
+        return path
+
+    def json(self, name: str) -> Any:
+        """The content of a file of this run; None where there is none, or it is damaged."""
+        return self.mended(lambda: load_json(self.path / name))
+
+    def save_json(self, name: str, data: Any) -> None:
+        save_json(self.path / name, data)
 
     def load_support(self, size: int, row: int) -> Support | None:
         """The verified supports of a pattern, by its size and its row in the level; None where there are none."""
-        known = self.read_json(f"supports/k-{size:02}-{row:04}.json")
+        known = self.json(f"supports/k-{size:02}-{row:04}.json")
         if known is None:
             return None
         return Support(**{**known, "per_graph": [(graph, count) for graph, count in known["per_graph"]]})
 
     def save_support(self, size: int, row: int, support: Support) -> None:
-        self.write_json(f"supports/k-{size:02}-{row:04}.json", asdict(support))
-
-    def write_json(self, name: str, data: Any) -> None:
-        with whole_file(self.path / name) as temporary:
-            temporary.write_text(json.dumps(data, indent=1) + "\n")
-
-    def read_json(self, name: str) -> Any:
-        """The content of a file of this run; None where there is none."""
-        file = self.path / name
-        if not file.is_file():
-            return None
-        try:
-            return json.loads(file.read_text())
-        except ValueError as error:
-            raise InputError(f"{file} is damaged; remove it, and the run makes it again.") from error
+        self.save_json(f"supports/k-{size:02}-{row:04}.json", asdict(support))
 
     def add_seconds(self, stage: str, seconds: float) -> None:
         """Add to the time that a stage took, over all the times that the run was started."""
-        timings = self.read_json("timings.json") or {}
+        timings = self.timings()
         timings[stage] = timings.get(stage, 0.0) + seconds
-        self.write_json("timings.json", timings)
+        self.save_json("timings.json", timings)
+
+    def timings(self) -> dict[str, float]:
+        """Seconds by stage."""
+        return self.json("timings.json") or {}
+
+    def level_file(self, size: int) -> Path:
+        return self.path / "levels" / f"k-{size:02}.npz"
 
     def save_level(self, level: Level) -> None:
         lists = level.lists
-        with (
-            whole_file(self.path / "levels" / f"k-{level.size:02}.npz") as temporary,
-            temporary.open("wb") as file,
-        ):
-            np.savez(
-                file,
-                node_types=lists.patterns.node_types,
-                edges=lists.patterns.edges,
-                automorphisms=lists.patterns.automorphisms,
-                offsets=lists.offsets,
-                occurrences=lists.occurrences,
-                weights=lists.weights,
-                counts=lists.counts,
-                exact=lists.exact,
-                complete=lists.complete,
-                scores=level.scores,
-                numbers=np.array([level.candidates, level.instances]),
-                seconds=level.seconds,
-            )
+        arrays = {
+            "node_types": lists.patterns.node_types,
+            "edges": lists.patterns.edges,
+            "automorphisms": lists.patterns.automorphisms,
+            **{name: getattr(lists, name) for name in LISTED},
+            "scores": level.scores,
+            "numbers": np.array([level.candidates, level.instances]),
+            "seconds": np.array(level.seconds),
+        }
+        save_arrays(self.level_file(level.size), arrays)
 
     def load_levels(self, graphs: GraphSet) -> list[Level]:
         """The levels that are there, from size 3 on without a gap."""
         levels = []
         for size in range(3, 17):
-            file = self.path / "levels" / f"k-{size:02}.npz"
-            if not file.is_file():
+            file = self.level_file(size)
+            arrays = self.mended(lambda file=file: load_arrays(file))  # type: ignore[misc]  # bound in the loop
+            if arrays is None:
                 break
-            try:
-                with np.load(file, allow_pickle=False) as data:
-                    patterns = PatternTable(
-                        data["node_types"],
-                        data["edges"],
-                        data["automorphisms"],
-                        graphs.node_vocabulary,
-                        graphs.edge_vocabulary,
-                    )
-                    names = ("offsets", "occurrences", "weights", "counts", "exact", "complete")
-                    lists = OccurrenceLists(patterns, *(data[name] for name in names))
-                    numbers = data["numbers"].tolist()
-                    levels.append(
-                        Level(lists, data["scores"], numbers[0], numbers[1], float(data["seconds"]))
-                    )
-            except (OSError, ValueError, KeyError) as error:
-                raise InputError(f"{file} is damaged; remove it, and the run makes it again.") from error
+            patterns = PatternTable(
+                arrays["node_types"],
+                arrays["edges"],
+                arrays["automorphisms"],
+                graphs.node_vocabulary,
+                graphs.edge_vocabulary,
+            )
+            lists = OccurrenceLists(patterns, *(arrays[name] for name in LISTED))
+            candidates, instances = arrays["numbers"].tolist()
+            levels.append(Level(lists, arrays["scores"], candidates, instances, float(arrays["seconds"])))
         return levels
 
     def level_patterns(
         self, size: int, node_vocabulary: tuple[str, ...], edge_vocabulary: tuple[str, ...]
     ) -> list[tuple[Pattern, float]]:
         """(pattern, count) of what the search kept of a size, most frequent first; empty if there is no such level."""
-        file = self.path / "levels" / f"k-{size:02}.npz"
-        if not file.is_file():
+        arrays = load_arrays(self.level_file(size))
+        if arrays is None:
             return []
-        try:
-            with np.load(file, allow_pickle=False) as data:
-                table = PatternTable.canonical(
-                    data["node_types"], data["edges"], node_vocabulary, edge_vocabulary
-                )
-                counts = data["counts"]
-        except (OSError, ValueError, KeyError) as error:
-            raise InputError(f"{file} is damaged; remove it, and the run makes it again.") from error
+        table = PatternTable.canonical(
+            arrays["node_types"], arrays["edges"], node_vocabulary, edge_vocabulary
+        )
+        counts = arrays["counts"]
         return [(table[row], float(counts[row])) for row in np.argsort(-counts, kind="stable").tolist()]
+
+
+LISTED = ("offsets", "occurrences", "weights", "counts", "exact", "complete")

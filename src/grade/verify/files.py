@@ -11,6 +11,7 @@ from grade.files import whole_file, writable_target
 from grade.graphs import GraphSet, Pattern
 from grade.graphs.queries import Query
 from grade.support import Support, amount, marked
+from grade.text import table
 
 SUFFIXES = (".csv", ".json")
 
@@ -55,19 +56,17 @@ def support_lines(
     """Columns for a person, the most frequent first; ``>=`` stands before a lower bound, ``~`` before an estimate."""
     titles = ("occurrences", "graphs", "disjoint", "coverage", "pattern")
     order = sorted(range(len(patterns)), key=lambda i: -supports[i].occurrences)
-    table: list[tuple[str, ...]] = [titles]
+    rows: list[tuple[str, ...]] = []
     for support, pattern in ((supports[i], patterns[i]) for i in order):
         share = 100 * (support.coverage or 0) / max(graphs.nodes, 1)
-        table.append(
+        rows.append(
             (
                 *(amount(support.value(name), support.quality(name)) for name in titles[:3]),
                 marked(f"{share:.2f} %", support.coverage_quality),
                 str(pattern),
             )
         )
-    widths = [max(len(row[column]) for row in table) for column in range(4)]
-    for row in table:
-        yield "  ".join([*(cell.rjust(width) for cell, width in zip(row, widths, strict=False)), row[4]])
+    return table(titles, rows)
 
 
 def write_supports(

@@ -1,0 +1,118 @@
+"""Files that carry a checksum of their content, which is verified whenever they are read."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grade.errors import InputError
+from grade.files import whole_file
+
+CHECKSUM = "sha256"
+
+
+class DamagedError(InputError):
+    """A stored file is not what was written."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} is damaged; start the run again with 'grade mine', and it is made again.")
+        self.path = path
+
+
+def save_json(path: Path, data: Any) -> None:
+    """Write JSON data, whole or not at all."""
+    sealed = {CHECKSUM: digest_of_json(data), "data": data}
+    with whole_file(path) as temporary:
+        temporary.write_text(json.dumps(sealed, indent=1) + "\n")
+
+
+def load_json(path: Path) -> Any:
+    """What `save_json` wrote; None where there is no such file.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "numbers.json"
+    >>> save_json(file, [1, 2])
+    >>> load_json(file)
+    [1, 2]
+    >>> _ = file.write_text(file.read_text().replace("2\\n", "3\\n"))
+    >>> load_json(file)
+    Traceback (most recent call last):
+        ...
+    grade.runs.sealed.DamagedError: ...
+    """
+    try:
+        sealed = json.loads(path.read_text())
+        if sealed[CHECKSUM] == digest_of_json(sealed["data"]):
+            return sealed["data"]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        raise DamagedError(path) from error
+    raise DamagedError(path)
+
+
+def digest_of_json(data: Any) -> str:
+    """SHA-256 of JSON data, whatever the spaces and the order of names."""
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+
+def save_arrays(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
+    """Write arrays to an .npz file, whole or not at all."""
+    sealed = {**arrays, CHECKSUM: np.frombuffer(digest_of_arrays(arrays), np.uint8)}
+    with whole_file(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, **sealed)  # type: ignore[arg-type]  # its keywords are named too narrowly
+
+
+def load_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
+    """What `save_arrays` wrote; None where there is no such file."""
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            arrays = {name: data[name] for name in data.files}
+        if arrays.pop(CHECKSUM).tobytes() == digest_of_arrays(arrays):
+            return arrays
+    except FileNotFoundError:
+        return None
+    except Exception as error:  # zipfile, zlib and numpy have many ways to fail on other bytes
+        raise DamagedError(path) from error
+    raise DamagedError(path)
+
+
+def digest_of_arrays(arrays: dict[str, NDArray[Any]]) -> bytes:
+    """SHA-256 of arrays with their names, types and shapes."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        digest.update(array.tobytes())
+    return digest.digest()
+
+
+def seal_folder(folder: Path) -> None:
+    """Write the checksums of a folder's files beside it; the folder counts as there when this is done."""
+    save_json(seal_of(folder), checksums_of(folder))
+
+
+def is_sealed(folder: Path) -> bool:
+    """Whether a folder is there as it was sealed; `DamagedError` where its files are others."""
+    sealed = load_json(seal_of(folder))
+    if sealed is None or not folder.is_dir():
+        return False
+    if sealed != checksums_of(folder):
+        raise DamagedError(folder)
+    return True
+
+
+def seal_of(folder: Path) -> Path:
+    return folder.with_name(folder.name + ".json")
+
+
+def checksums_of(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file of a folder, by its place in it."""
+    found = {}
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        with file.open("rb") as content:
+            found[file.relative_to(folder).as_posix()] = hashlib.file_digest(content, "sha256").hexdigest()
+    return found
