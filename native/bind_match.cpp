@@ -112,6 +112,51 @@ nb::tuple pack_all(const Matcher& matcher, Matrix<uint16_t> types, Cube<uint8_t>
   return nb::make_tuple(disjoint_out, complete_out);
 }
 
+// (disjoint occurrences [n], complete [n])
+nb::tuple pack_free(const Matcher& matcher, Matrix<uint16_t> types, Cube<uint8_t> edges, Vector<uint8_t> blocked,
+                    int threads, uint64_t steps, std::optional<nb::callable> progress) {
+  const std::vector<SmallGraph> patterns = checked_patterns(types, edges);
+  const size_t n = patterns.size();
+  const KeepGoing keep_going = watch(std::move(progress));
+  auto [disjoint_out, disjoint] = make_array<int64_t>({n});
+  auto [complete_out, complete] = make_array<bool>({n});
+  {
+    nb::gil_scoped_release release;
+    matcher.pack_free(patterns, span_of(blocked), checked_threads(threads), steps, keep_going, {disjoint, n},
+                      {complete, n});
+  }
+  return nb::make_tuple(disjoint_out, complete_out);
+}
+
+// (nodes newly covered [n], complete [n])
+nb::tuple cover_beyond(const Matcher& matcher, Matrix<uint16_t> types, Cube<uint8_t> edges, Vector<uint8_t> covered,
+                       int threads, uint64_t steps, std::optional<nb::callable> progress) {
+  const std::vector<SmallGraph> patterns = checked_patterns(types, edges);
+  const size_t n = patterns.size();
+  const KeepGoing keep_going = watch(std::move(progress));
+  auto [fresh_out, fresh] = make_array<int64_t>({n});
+  auto [complete_out, complete] = make_array<bool>({n});
+  {
+    nb::gil_scoped_release release;
+    matcher.cover_beyond(patterns, span_of(covered), checked_threads(threads), steps, keep_going, {fresh, n},
+                         {complete, n});
+  }
+  return nb::make_tuple(fresh_out, complete_out);
+}
+
+Result<uint32_t> nodes_of(const Matcher& matcher, Vector<uint16_t> types, Matrix<uint8_t> edges,
+                          Vector<uint8_t> blocked, bool disjoint, uint64_t steps,
+                          std::optional<nb::callable> progress) {
+  const SmallGraph pattern = checked_pattern(types, edges);
+  const KeepGoing keep_going = watch(std::move(progress));
+  std::vector<uint32_t> nodes;
+  {
+    nb::gil_scoped_release release;
+    nodes = matcher.nodes_of(pattern, span_of(blocked), disjoint, steps, keep_going);
+  }
+  return array_of(nodes);
+}
+
 // (minimum image-based support [n], covered nodes [n], complete [n])
 nb::tuple find_images(const Matcher& matcher, Matrix<uint16_t> types, Cube<uint8_t> edges, int64_t least, int threads,
                       uint64_t steps, std::optional<nb::callable> progress) {
@@ -174,6 +219,12 @@ void bind_match(nanobind::module_& m) {
       .def("find_graphs", &find_graphs, "node_types"_a, "edges"_a, "offsets"_a, "graphs"_a, "least"_a, "enough"_a,
            "threads"_a, "steps"_a, "progress"_a.none())
       .def("pack_all", &pack_all, "node_types"_a, "edges"_a, "threads"_a, "steps"_a, "progress"_a.none())
+      .def("pack_free", &pack_free, "node_types"_a, "edges"_a, "blocked"_a, "threads"_a, "steps"_a,
+           "progress"_a.none())
+      .def("cover_beyond", &cover_beyond, "node_types"_a, "edges"_a, "covered"_a, "threads"_a, "steps"_a,
+           "progress"_a.none())
+      .def("nodes_of", &nodes_of, "node_types"_a, "edges"_a, "blocked"_a, "disjoint"_a, "steps"_a,
+           "progress"_a.none())
       .def("find_images", &find_images, "node_types"_a, "edges"_a, "least"_a, "threads"_a, "steps"_a,
            "progress"_a.none())
       .def("pack", &pack, "node_types"_a, "edges"_a, "threads"_a, "seconds"_a, "progress"_a.none())

@@ -70,6 +70,17 @@ class Matcher {
                    const KeepGoing& keep_going, std::span<int64_t> fewest, std::span<int64_t> covered,
                    std::span<bool> complete) const;
 
+  // [patterns] the same among the nodes that are not blocked ([nodes of the graph set]); nothing for empty `blocked`.
+  void pack_free(std::span<const SmallGraph> patterns, std::span<const uint8_t> blocked, int threads, uint64_t steps,
+                 const KeepGoing& keep_going, std::span<int64_t> disjoint, std::span<bool> complete) const;
+  // [patterns] nodes that lie in an occurrence and are not in `covered` ([nodes of the graph set]).
+  void cover_beyond(std::span<const SmallGraph> patterns, std::span<const uint8_t> covered, int threads, uint64_t steps,
+                    const KeepGoing& keep_going, std::span<int64_t> fresh, std::span<bool> complete) const;
+  // The nodes of one pattern's occurrences, as ids of the graph set: those that `pack_free` takes, k for each
+  // occurrence, or (without `disjoint`) all nodes that lie in some occurrence, ascending.
+  std::vector<uint32_t> nodes_of(const SmallGraph& pattern, std::span<const uint8_t> blocked, bool disjoint,
+                                 uint64_t steps, const KeepGoing& keep_going) const;
+
   // The first `limit` occurrences.
   MatchList list(const SmallGraph& pattern, size_t limit, Deadline deadline, const KeepGoing& keep_going) const;
 

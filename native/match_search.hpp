@@ -21,6 +21,7 @@ class MatchSearch {
  public:
   std::vector<uint32_t> rows;  // kList: the occurrences so far
   uint64_t found = 0;          // occurrences from the last root, 2^64 - 1 at most
+  const uint8_t* blocked = nullptr;  // kPack: [nodes] 1 for nodes that no occurrence may have
   uint8_t* covered = nullptr;  // kCount: [nodes] is set to 1 for every node of an occurrence, by all threads at once
 
   MatchSearch(const MatchIndex& index, const FusibleIndex* fusible)
@@ -102,7 +103,9 @@ class MatchSearch {
     acyclic_ = fusible_ && fusible_->acyclic(owner);
   }
 
-  bool is_used(uint32_t node) const { return goal_ == MatchGoal::kPack && used_[node - first_]; }
+  bool is_used(uint32_t node) const {
+    return goal_ == MatchGoal::kPack && (used_[node - first_] || (blocked && blocked[node]));
+  }
 
   // Whether results may leave the occurrence at this node: they do so at one and no second.
   bool accept(int step, uint32_t node) {

@@ -30,6 +30,14 @@ void with_narrowest(const MatchIndex& index, const FusibleIndex* fusible, size_t
   }
 }
 
+// Flags of the graph set's nodes in the core's numbers.
+std::vector<uint8_t> in_own_numbers(const Graph& graph, std::span<const uint8_t> flags) {
+  if (!flags.empty() && flags.size() != graph.nodes()) throw BadInput("blocked must have an entry for every node");
+  std::vector<uint8_t> own(flags.size());
+  for (size_t id = 0; id < flags.size(); ++id) own[graph.renumbered(static_cast<uint32_t>(id))] = flags[id];
+  return own;
+}
+
 // Which nodes stand for which orbit of one pattern; kept by a thread from pattern to pattern.
 class Images {
  public:
@@ -55,6 +63,32 @@ class Images {
   std::vector<uint32_t> covered_;
   std::array<int64_t, kMaxSize> counts_{};
 };
+
+// Sets covered[node] to 1 for every node that lies in an occurrence, and calls fresh(node) where it was 0. False: gave up.
+template <class Search, class Fresh>
+bool cover(Search& search, const MatchIndex& index, const SmallGraph& pattern, bool fusible, uint64_t steps,
+           const std::atomic<bool>& stop, uint8_t* covered, Fresh&& fresh) {
+  uint16_t done = 0;
+  for (int node = 0; node < pattern.k; ++node) {  // each node of the pattern at the first place, but for symmetries
+    if (done >> node & 1) continue;
+    const MatchPlan plan = plan_match(index, pattern, fusible, node);
+    if (!plan.possible) return true;
+    done |= plan.root_orbit;
+    search.prepare(plan, MatchGoal::kFirst, Deadline::max(), steps);
+    search.watch(stop);
+    for (uint32_t root : index.nodes_of(plan.steps[0].node_class)) {
+      if (covered[root] || !fits_root(index, plan, root)) continue;
+      search.from(root);
+      for (int at = 0; search.found && at < plan.k; ++at) {
+        uint8_t& flag = covered[search.member(at)];
+        if (!flag) fresh(search.member(at));
+        flag = 1;
+      }
+      if (search.aborted()) return false;
+    }
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -98,12 +132,20 @@ GraphsOfPatterns Matcher::find_graphs(std::span<const SmallGraph> patterns, cons
 
 void Matcher::pack_all(std::span<const SmallGraph> patterns, int threads, uint64_t steps, const KeepGoing& keep_going,
                        std::span<int64_t> disjoint, std::span<bool> complete) const {
+  pack_free(patterns, {}, threads, steps, keep_going, disjoint, complete);
+}
+
+void Matcher::pack_free(std::span<const SmallGraph> patterns, std::span<const uint8_t> blocked, int threads,
+                        uint64_t steps, const KeepGoing& keep_going, std::span<int64_t> disjoint,
+                        std::span<bool> complete) const {
+  const std::vector<uint8_t> taboo = in_own_numbers(graph_, blocked);
   with_narrowest(index_, fusible_, patterns.size(), threads, keep_going,
                  [&](auto& search, int, size_t i, const std::atomic<bool>& stop) {
     const MatchPlan plan = plan_match(index_, patterns[i], fusible_ != nullptr);
     disjoint[i] = 0;
     complete[i] = true;
     if (!plan.possible) return;
+    search.blocked = taboo.empty() ? nullptr : taboo.data();
     search.prepare(plan, MatchGoal::kPack, Deadline::max(), steps);
     search.watch(stop);
     for (uint32_t root : index_.nodes_of(plan.steps[0].node_class)) {
@@ -114,6 +156,52 @@ void Matcher::pack_all(std::span<const SmallGraph> patterns, int threads, uint64
     }
     complete[i] = !search.aborted();
   });
+}
+
+void Matcher::cover_beyond(std::span<const SmallGraph> patterns, std::span<const uint8_t> covered, int threads,
+                           uint64_t steps, const KeepGoing& keep_going, std::span<int64_t> fresh,
+                           std::span<bool> complete) const {
+  std::vector<uint8_t> known = in_own_numbers(graph_, covered);
+  known.resize(graph_.nodes(), 0);
+  std::vector<std::vector<uint8_t>> flags(threads, known);
+  std::vector<std::vector<uint32_t>> found(threads);
+  with_narrowest(index_, fusible_, patterns.size(), threads, keep_going,
+                 [&](auto& search, int thread, size_t i, const std::atomic<bool>& stop) {
+    found[thread].clear();
+    complete[i] = cover(search, index_, patterns[i], fusible_ != nullptr, steps, stop, flags[thread].data(),
+                        [&](uint32_t node) { found[thread].push_back(node); });
+    fresh[i] = static_cast<int64_t>(found[thread].size());
+    for (uint32_t node : found[thread]) flags[thread][node] = 0;
+  });
+}
+
+std::vector<uint32_t> Matcher::nodes_of(const SmallGraph& pattern, std::span<const uint8_t> blocked, bool disjoint,
+                                        uint64_t steps, const KeepGoing& keep_going) const {
+  const std::vector<uint8_t> taboo = in_own_numbers(graph_, blocked);
+  std::vector<uint32_t> nodes;
+  with_narrowest(index_, fusible_, 1, 1, keep_going, [&](auto& search, int, size_t, const std::atomic<bool>& stop) {
+    if (disjoint) {
+      const MatchPlan plan = plan_match(index_, pattern, fusible_ != nullptr);
+      if (!plan.possible) return;
+      search.blocked = taboo.empty() ? nullptr : taboo.data();
+      search.prepare(plan, MatchGoal::kPack, Deadline::max(), steps);
+      search.watch(stop);
+      for (uint32_t root : index_.nodes_of(plan.steps[0].node_class)) {
+        if (!fits_root(index_, plan, root)) continue;
+        search.from(root);
+        for (int at = 0; search.found && at < plan.k; ++at) nodes.push_back(graph_.original(search.member(at)));
+        if (search.aborted()) break;
+      }
+      return;
+    }
+    std::vector<uint8_t> covered(graph_.nodes(), 0);
+    cover(search, index_, pattern, fusible_ != nullptr, steps, stop, covered.data(), [](uint32_t) {});
+    for (uint32_t node = 0; node < graph_.nodes(); ++node) {
+      if (covered[node]) nodes.push_back(graph_.original(node));
+    }
+    std::sort(nodes.begin(), nodes.end());
+  });
+  return nodes;
 }
 
 void Matcher::find_images(std::span<const SmallGraph> patterns, int64_t least, int threads, uint64_t steps,

@@ -206,6 +206,39 @@ class Matcher:
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """(disjoint occurrences taken greedily [n], complete [n]) of n patterns."""
 
+    def pack_free(
+        self,
+        node_types: NDArray[np.uint16],
+        edges: NDArray[np.uint8],
+        blocked: NDArray[np.uint8],
+        threads: int,
+        steps: int,
+        progress: Callable[..., bool | None] | None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """(disjoint occurrences among the nodes that are not blocked [n], whether these are all)."""
+
+    def cover_beyond(
+        self,
+        node_types: NDArray[np.uint16],
+        edges: NDArray[np.uint8],
+        covered: NDArray[np.uint8],
+        threads: int,
+        steps: int,
+        progress: Callable[..., bool | None] | None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """(nodes that lie in an occurrence of each pattern and are not covered yet [n], whether these are all)."""
+
+    def nodes_of(
+        self,
+        node_types: NDArray[np.uint16],
+        edges: NDArray[np.uint8],
+        blocked: NDArray[np.uint8],
+        disjoint: bool,
+        steps: int,
+        progress: Callable[..., bool | None] | None,
+    ) -> NDArray[np.uint32]:
+        """The nodes of the occurrences that `pack_free` takes, or all that lie in some occurrence, ascending."""
+
     def find_images(
         self,
         node_types: NDArray[np.uint16],
