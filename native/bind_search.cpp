@@ -85,18 +85,19 @@ Result<double> hashes(Matrix<uint32_t> occurrences, uint64_t seed) {
   return result;
 }
 
-nb::tuple supports_of_lists(const Graph& graph, Vector<int64_t> offsets, Matrix<uint32_t> occurrences) {
+nb::tuple supports_of_lists(const Graph& graph, Vector<int64_t> offsets, Matrix<uint32_t> occurrences, int threads,
+                            std::optional<nb::callable> progress) {
   if (offsets.size() == 0) throw BadInput("the offsets are empty");
+  const KeepGoing keep_going = watch(std::move(progress));
   const size_t patterns = offsets.size() - 1;
   auto [graphs_out, graphs] = make_array<int64_t>({patterns});
-  auto [disjoint_out, disjoint] = make_array<int64_t>({patterns});
   auto [covered_out, covered] = make_array<int64_t>({patterns});
   {
     nb::gil_scoped_release release;
     list_supports(graph, checked_size(occurrences.shape(1)), span_of(offsets), rows_of_matrix(occurrences),
-                  {{graphs, patterns}, {disjoint, patterns}, {covered, patterns}});
+                  checked_threads(threads), keep_going, {{graphs, patterns}, {covered, patterns}});
   }
-  return nb::make_tuple(graphs_out, disjoint_out, covered_out);
+  return nb::make_tuple(graphs_out, covered_out);
 }
 
 }  // namespace
@@ -118,6 +119,7 @@ void bind_search(nanobind::module_& m) {
         "most_in"_a, "most_out"_a, "most_edges"_a, "fusible"_a.none(), "threads"_a, "progress"_a.none());
   m.def("expand", &expand_occurrences, "graph"_a, "occurrences"_a, "weights"_a, "rates"_a, "allowed"_a, "distance"_a,
         "steps_left"_a, "most_in"_a, "most_out"_a, "most_edges"_a, "fusible"_a.none(), "seed"_a, "threads"_a, "progress"_a.none());
-  m.def("list_supports", &supports_of_lists, "graph"_a, "offsets"_a, "occurrences"_a);
+  m.def("list_supports", &supports_of_lists, "graph"_a, "offsets"_a, "occurrences"_a, "threads"_a,
+        "progress"_a.none());
   m.def("hash_node_sets", &hashes, "occurrences"_a, "seed"_a);
 }

@@ -169,9 +169,13 @@ def hash_node_sets(occurrences: NDArray[np.uint32], seed: int) -> NDArray[np.flo
     """[n] numbers in (0, 1] from the seed and the node sets [n, k]."""
 
 def list_supports(
-    graph: Graph, offsets: NDArray[np.int64], occurrences: NDArray[np.uint32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """([m] graphs, [m] disjoint occurrences taken greedily, [m] nodes covered) of lists of occurrences [n, k]."""
+    graph: Graph,
+    offsets: NDArray[np.int64],
+    occurrences: NDArray[np.uint32],
+    threads: int,
+    progress: Callable[[float], bool] | None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """([m] graphs, [m] nodes covered) of lists of occurrences [n, k]."""
 
 class Matcher:
     """Counts the induced occurrences of one pattern (node types [k], edges [k, k]) in a graph set.

@@ -28,6 +28,7 @@ from grade.search import Constraints, Level, OccurrenceLists, beam_search
 from grade.search.beam import START, Bounds, derived
 from grade.search.ranking import LogProbability, needs_estimator, ranking
 from grade.search.reestimate import reestimate
+from grade.search.supports import Supports
 from grade.settings import MineSettings
 from grade.sources.loading import Graphs, as_graph_set
 from grade.support import SUPPORTS, Support
@@ -139,7 +140,14 @@ def search(job: "Job") -> list[Level]:
         job.graphs,
         settings.k,
         beam=settings.beam,
-        score=ranking(settings.rank_by, job.graphs, settings.beam, surrogates, deadline),
+        score=ranking(
+            settings.rank_by,
+            job.graphs,
+            settings.beam,
+            surrogates,
+            deadline,
+            Supports(job.graphs, fusible=job.constraints.fusible, threads=job.threads, deadline=deadline),
+        ),
         constraints=job.constraints,
         bounds=job.bounds,
         seed=settings.seed,

@@ -27,7 +27,7 @@ def test_the_sum_over_patterns_may_pass_64_bits() -> None:
 def test_list_supports_refuses_offsets_outside_the_occurrences(pair: GraphSet, offsets: list[int]) -> None:
     rows = np.array([[0, 1]], np.uint32)
     with pytest.raises(ValueError, match="offsets"):
-        _core.list_supports(pair.core, np.array(offsets, np.int64), rows)
+        _core.list_supports(pair.core, np.array(offsets, np.int64), rows, 1, None)
 
 
 @pytest.mark.parametrize("count", [2**61, 2**62 + 1, 2**64 - 1])

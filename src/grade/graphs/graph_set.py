@@ -263,9 +263,8 @@ class GraphSet:
     @cached_property
     def fusible_index(self) -> _core.FusibleIndex:
         """What the core must know to tell which node sets could be fused into one operator (native/fusible.hpp)."""
-        known = getattr(self, "outputs", None)
-        outputs = np.zeros(0, np.uint8) if known is None else np.asarray(known).astype(np.uint8)
-        return _core.FusibleIndex(self.core, outputs)
+        known = self.graph_outputs
+        return _core.FusibleIndex(self.core, np.zeros(0, np.uint8) if known is None else known.astype(np.uint8))
 
     @cached_property
     def core(self) -> _core.Graph:

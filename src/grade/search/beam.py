@@ -18,7 +18,9 @@ from grade.graphs import GraphSet
 from grade.progress import NEVER, Deadline
 from grade.search.constraints import Constraints
 from grade.search.expand import grow
+from grade.search.fusible import fusible_lists
 from grade.search.occurrences import OccurrenceLists
+from grade.search.supports import Supports
 
 START = 3  # the smallest size, enumerated in full
 BYTES_PER_NODE = 4
@@ -61,6 +63,20 @@ class Bounds:
         affordable = max(capacity // (4 * beam), 1)
         return cls(capacity, min(list_size or 2000, affordable))
 
+    def cut(self, lists: OccurrenceLists, seed: int) -> OccurrenceLists:
+        """The lists cut to one length, the longest that makes them a sixteenth of the capacity."""
+        return lists.thinned(even_share(lists.lengths, self.capacity // 16), seed)
+
+    @property
+    def listed(self) -> int:
+        """Fusible occurrences made in one step: most patterns have few, and the others are kept in short lists."""
+        return self.capacity // 8
+
+    @property
+    def patterns(self) -> int:
+        """Patterns whose lists fit a quarter of the capacity."""
+        return self.capacity // (4 * self.list_size)
+
 
 def beam_search(
     graphs: GraphSet,
@@ -75,41 +91,74 @@ def beam_search(
     start_from: Level | None = None,
     deadline: Deadline = NEVER,
 ) -> Iterator[Level]:
-    """Yield the kept patterns of sizes 3 .. k; after ``start_from`` if that is given.
+    """Yield the kept patterns of sizes 3 .. k, each size selected by ``score``; after ``start_from`` if that is given.
+
+    Patterns that too few graphs hold are dropped at every size, since no larger pattern is in more graphs. Fusible
+    patterns are listed in full where they fit, and then no beam decides which are seen at the next size.
 
     The last level holds only patterns that satisfy all constraints on patterns. Ties go to the smaller pattern key, so
     that the result depends on the set, the settings and the seed alone. A level that the deadline finds unfinished is
     dropped, and `OutOfTime` raised: those handed out before are the same as without it.
     """
-    level = start_from
-    if level is None:
-        begin = time.perf_counter()
-        lists = smallest(graphs, bounds, constraints, threads)
-        if k == START:
-            lists = lists.take(np.flatnonzero(constraints.accepts(lists.patterns)))
-        level = select(lists, lists.counts, beam, bounds, seed, begin)
-        yield level
-    while level.size < k and len(level.lists):
-        begin = time.perf_counter()
-        grown = grow(
+    supports = Supports(graphs, fusible=constraints.fusible, threads=threads, deadline=deadline)
+
+    def grown_from(lists: OccurrenceLists) -> OccurrenceLists:
+        size = lists.patterns.size
+        return grow(
             graphs,
-            level.lists,
+            lists,
             constraints=constraints,
-            steps_left=k - level.size - 1,
-            capacity=bounds.capacity,
-            seed=derived(seed, level.size, 0),
+            steps_left=k - size - 1,
+            capacity=bounds.listed if constraints.fusible else bounds.capacity,
+            seed=derived(seed, size, 0),
             threads=threads,
             deadline=deadline,
         )
-        if level.size + 1 == k:
-            grown = grown.take(np.flatnonzero(constraints.accepts(grown.patterns)))
-        level = select(grown, score(grown), beam, bounds, seed, begin)
+
+    def fusible(size: int) -> OccurrenceLists | None:
+        return fusible_lists(graphs, size, constraints, bounds.listed, threads, deadline)
+
+    level = start_from
+    for size in range(START if level is None else level.size + 1, k + 1):
+        begin = time.perf_counter()
+        lists = fusible(size) if constraints.fusible else None
+        if lists is None and level is None:
+            lists = smallest(graphs, bounds, constraints, threads)
+        elif lists is None and level is not None:
+            whole = fusible(size - 1) if constraints.fusible else None
+            lists = grown_from(level.lists if whole is None else bounds.cut(whole, derived(seed, size, 2)))
+        lists = widespread(lists, constraints, supports)
+        if size == k:
+            lists = lists.where(constraints.accepts)
+        kept = max(beam, bounds.patterns) if constraints.fusible else beam
+        level = select(lists, score(lists), kept, bounds, seed, begin)
         deadline.check()
         yield level
+        if len(level.lists) == 0:
+            break
+
+
+def widespread(lists: OccurrenceLists, constraints: Constraints, supports: Supports) -> OccurrenceLists:
+    """The patterns that so many graphs hold as are asked for."""
+    if constraints.min_graphs <= 1 or len(lists) == 0:
+        return lists
+    kept = lists.take(np.flatnonzero(supports.reaching(lists, constraints.min_graphs)))
+    if len(kept) == 0:
+        most = supports.of("graphs", lists).max()
+        raise InputError(
+            f"No pattern of {lists.patterns.size} nodes that satisfies the other constraints occurs in"
+            f" {constraints.min_graphs} graphs, at most in {most}; lower `min_graphs` or search for smaller patterns."
+        )
+    return kept
 
 
 def smallest(graphs: GraphSet, bounds: Bounds, constraints: Constraints, threads: int) -> OccurrenceLists:
     """All occurrences of all 3-node patterns that may grow."""
+    if constraints.fusible:
+        raise InputError(
+            f"{graphs.origin} has more fusible sets of {START} nodes than fit the memory budget; raise `memory`, or"
+            " set `max_in_degree`."
+        )
     count = _core.count_instances(graphs.core, START, threads, None)
     if count == 0:
         raise InputError(
@@ -122,7 +171,7 @@ def smallest(graphs: GraphSet, bounds: Bounds, constraints: Constraints, threads
             f" raise `memory` to {needed / 2**20:,.0f}M or more."
         )
     lists = OccurrenceLists.all_of_size(graphs, START, count, threads)
-    lists = lists.take(np.flatnonzero(constraints.may_grow(lists.patterns)))
+    lists = lists.where(constraints.may_grow)
     if len(lists) == 0:
         raise InputError(
             "No subgraph of 3 nodes satisfies the constraints, so no larger one does; relax one of them."
@@ -137,6 +186,19 @@ def select(
     best = np.argsort(-scores, kind="stable")[:beam]
     kept = lists.take(best).thinned(bounds.list_size, derived(seed, lists.patterns.size, 1))
     return Level(kept, scores[best], len(lists), int(lists.offsets[-1]), time.perf_counter() - begin)
+
+
+def even_share(lengths: NDArray[np.int64], total: int) -> int:
+    """The largest limit (at least 1) under which the lengths, each cut to it, add up to the total at most.
+
+    >>> even_share(np.array([2, 10, 10]), 14)
+    6
+    """
+    ascending = np.sort(lengths)
+    before = np.concatenate([[0], np.cumsum(ascending)[:-1]])
+    shares = (total - before) // (len(lengths) - np.arange(len(lengths)))  # if all from this one on are cut
+    cut = np.flatnonzero(ascending > shares)
+    return max(int(shares[cut[0]]) if len(cut) else int(ascending[-1]), 1)
 
 
 def derived(seed: int, *names: int) -> int:

@@ -9,6 +9,9 @@ expected weight 1, so that
 has expected weight 1 again. Occurrences of patterns with many ways to grow (hubs) are thinned before they are made, by
 a seeded hash of the grown node set, at a rate that is known and divided by. Where one of the s(C) lists is complete and
 was not thinned, every occurrence of C has been met: then the weights are set to 1 and the count is exact.
+
+Fusible occurrences grow upward only: by a node all of whose consumers are inside. B then holds fusible patterns, and s(C)
+counts the nodes u that no edge of C enters; each of them can have been the last to join (grade.search.fusible).
 """
 
 import numpy as np
@@ -17,8 +20,8 @@ from numpy.typing import NDArray
 from grade import _core
 from grade.graphs import GraphSet, PatternTable
 from grade.graphs.node_deletions import connected_parts
+from grade.search.constraints import UNLIMITED, Constraints, inner_edges
 from grade.progress import NEVER, Deadline
-from grade.search.constraints import UNLIMITED, Constraints
 from grade.search.occurrences import OccurrenceLists
 
 
@@ -68,12 +71,13 @@ def grow(
     deadline.check()
     patterns = PatternTable(types, edges, automorphisms, graphs.node_vocabulary, graphs.edge_vocabulary)
     parents = connected_parts(patterns, lists.patterns)
+    if constraints.fusible:  # a fusible set stays so when a node is removed that no edge enters
+        parents[inner_edges(patterns).any(axis=1)] = -1
     met_in_full = np.append(lists.complete & (rates >= 1), False)  # -1 stands for "not in B"
     complete = np.any(met_in_full[parents], axis=1)
     weights = np.where(complete[ids], 1.0, sums / (parents >= 0).sum(axis=1)[ids])
     grown = OccurrenceLists.group(patterns, ids, rows, weights, complete)
-    wanted = constraints.may_grow(patterns)
-    return grown if wanted.all() else grown.take(np.flatnonzero(wanted))
+    return grown.where(constraints.may_grow)
 
 
 def growth_rates(ways: NDArray[np.float64], capacity: int) -> NDArray[np.float64]:

@@ -141,11 +141,9 @@ class OccurrenceLists:
             self.complete & (self.lengths <= most),
         )
 
-    def supports(self, graphs: GraphSet) -> dict[str, NDArray[np.int64]]:
-        """[m] what the listed occurrences show: exact for a complete list, else a lower bound.
-
-        ``graphs`` with an occurrence; ``disjoint`` occurrences, taken greedily in the order of the list; nodes in some
-        occurrence (``coverage``).
+    def supports(self, graphs: GraphSet, threads: int = 1) -> dict[str, NDArray[np.int64]]:
+        """[m] what the listed occurrences show, ``graphs`` with one and nodes in some (``coverage``): exact for a
+        complete list, else a lower bound.
         """
-        found = _core.list_supports(graphs.core, self.offsets, self.occurrences)
-        return dict(zip(("graphs", "disjoint", "coverage"), found, strict=True))
+        found = _core.list_supports(graphs.core, self.offsets, self.occurrences, threads, None)
+        return dict(zip(("graphs", "coverage"), found, strict=True))

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from grade.errors import InputError
 from grade.graphs import GraphSet, PatternTable
+from grade.search.beam import START, Score
 from grade.progress import NEVER, Deadline
-from grade.search.beam import Score
 from grade.search.occurrences import OccurrenceLists
+from grade.search.supports import Supports
 
 LogProbability = Callable[[PatternTable], NDArray[np.float64]]
 
@@ -24,6 +25,7 @@ RANKINGS = {
     "graphs": "number of graphs that contain the pattern",
     "disjoint": "number of occurrences that share no node",
     "coverage": "number of nodes in some occurrence",
+    "mni": "fewest nodes that can stand for one node of the pattern (minimum image-based support)",
     "estimator": "the estimator's log-probability, as in the paper",
     "hybrid": "the estimator chooses twice the beam, the number of occurrences ranks them",
 }
@@ -35,16 +37,21 @@ def ranking(
     beam: int,
     log_probability: Mapping[int, LogProbability] | None = None,
     deadline: Deadline = NEVER,
+    supports: Supports | None = None,
 ) -> Score:
-    """The score by this name. The estimator's are taken by size from ``log_probability``, until the deadline."""
+    """The score by this name. The estimator's are taken by size from ``log_probability``, until the deadline.
+
+    Equal supports rank by the number of occurrences, and equal numbers by the pattern's key.
+    """
+    counted = supports or Supports(graphs, deadline=deadline)
     if name not in RANKINGS:
         raise InputError(f"There is no ranking named {name!r}; known: {', '.join(RANKINGS)}.")
 
     def score(lists: OccurrenceLists) -> NDArray[np.float64]:
-        if name == "occurrences":
-            return lists.counts
-        if name in ("graphs", "disjoint", "coverage"):
-            return lists.supports(graphs)[name] + tie_break(lists.counts)
+        if name == "occurrences" or (needs_estimator(name) and lists.patterns.size == START):
+            return lists.counts  # of 3 nodes they are exact: no estimator could do better
+        if name in ("graphs", "disjoint", "coverage", "mni"):
+            return counted.of(name, lists) + tie_break(lists.counts)
         assert log_probability is not None
         scores = in_chunks(log_probability[lists.patterns.size], lists.patterns, deadline)
         if name == "estimator":
@@ -74,6 +81,5 @@ def needs_estimator(name: str) -> bool:
 
 def tie_break(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Ranks of counts, scaled to less than a unit: supports are whole numbers and often equal."""
-    ranks = np.empty(len(counts))
-    ranks[np.argsort(counts, kind="stable")] = np.arange(len(counts))
+    ranks = np.unique(counts, return_inverse=True)[1]
     return np.asarray(ranks / max(2 * len(counts), 1))

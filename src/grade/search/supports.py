@@ -37,7 +37,7 @@ class Supports:
             return self.disjoint(lists.patterns)
         if name == "mni":
             return self.mni(lists.patterns)
-        known = lists.supports(self.graphs)[name]
+        known = lists.supports(self.graphs, self.threads)[name]
         open_ = np.flatnonzero(~lists.complete)
         if len(open_):
             patterns = lists.patterns.take(open_)
@@ -47,7 +47,7 @@ class Supports:
 
     def reaching(self, lists: OccurrenceLists, least: int) -> NDArray[np.bool_]:
         """[m] whether so many graphs hold the pattern."""
-        known = lists.supports(self.graphs)["graphs"]
+        known = lists.supports(self.graphs, self.threads)["graphs"]
         open_ = np.flatnonzero(~lists.complete & (known < least))
         if len(open_):
             known[open_] = self.graph_counts(lists.patterns.take(open_), least)
