@@ -226,7 +226,7 @@ def verify(job: "Job", levels: list[Level]) -> list[Motif]:
         seconds = max(job.verify_until.left() / missing, LEAST_SECONDS)
         with job.stage("verification", "verify", share=len(found) / top):
             support = support_of(job, level, row, verifier, estimates.get(row), seconds)
-        if support.occurrences > 0 and support.graphs >= job.constraints.min_graphs:
+        if support.occurrences > 0 and job.constraints.reached_by(support.graphs, support.mni):
             found.append((row, support))
     by = {"hybrid": "occurrences"}.get(job.settings.rank_by, job.settings.rank_by)
     if (

@@ -12,10 +12,10 @@ from grade.graphs import GraphSet, Pattern
 from grade.verify import list_occurrences
 from tests.native.test_census import random_set
 from tests.reference import nauty_key
-from tests.search.brute_force import Found, Plain, network_like, packed, which
+from tests.search.brute_force import Found, Plain, network_like, packed, which, with_outputs
 
 Holds = Callable[[Found], bool]
-RANKINGS = ("occurrences", "graphs", "disjoint", "coverage")
+RANKINGS = ("occurrences", "graphs", "disjoint", "coverage", "mni")
 
 
 def inner(pattern: Found) -> np.ndarray:
@@ -47,6 +47,7 @@ CONSTRAINTS: list[tuple[dict[str, Any], Holds]] = [
     ({"single_sink": True}, lambda p: (inner(p).sum(axis=1) == 0).sum() == 1),
     ({"min_graphs": 2}, lambda p: len(p.graphs) >= 2),
     ({"min_graphs": 3, "max_in_degree": 2}, lambda p: len(p.graphs) >= 3 and inner(p).sum(axis=0).max() <= 2),
+    ({"min_mni": 2}, lambda p: p.mni >= 2),
     ({"fusible": True}, lambda p: True),
     ({"fusible": True, "min_graphs": 2}, lambda p: len(p.graphs) >= 2),
     ({"fusible": True, "contains": ["type-1"]}, lambda p: 1 in p.code[0]),
@@ -117,12 +118,8 @@ def random_case(seed: int, k: int) -> Case:
     rng = np.random.default_rng([seed, k])
     kinds = int(rng.choice([1, 1, 2]))
     if seed % 2:
-        graphs = network_like(rng, 6, 12, 3, kinds)
+        graphs = network_like(rng, 12, 12, 2, kinds)
     else:
         graphs = random_set(rng, 4, {3: 10, 4: 9, 5: 8, 6: 8}[k], 2, kinds, 1.2)
-    return Case.of(with_outputs(graphs, rng) if seed % 3 == 0 else graphs, k)
+    return Case.of(with_outputs(graphs, rng.random(graphs.nodes) < 0.15) if seed % 3 == 0 else graphs, k)
 
-
-def with_outputs(graphs: GraphSet, rng: np.random.Generator) -> GraphSet:
-    object.__setattr__(graphs, "outputs", rng.random(graphs.nodes) < 0.15)
-    return graphs

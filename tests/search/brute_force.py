@@ -6,9 +6,8 @@ be small. `Found` holds all patterns of one size of a set, `which` says which of
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, permutations, product
-from typing import Any
 
 import numpy as np
 
@@ -64,7 +63,7 @@ class Plain:
                     self.after[source].add(target)
                     self.near[source].add(target)
                     self.near[target].add(source)
-        self.outputs = graph_outputs(graphs)
+        self.outputs = graphs.outputs.tolist()
         self.drains = self._drains()
 
     def _drains(self) -> set[int]:
@@ -122,12 +121,6 @@ class Plain:
                     for place, node in enumerate(order):
                         entry.images[place].add(node)
         return list(found.values())
-
-
-def graph_outputs(graphs: GraphSet) -> Any:
-    """[nodes] which nodes are graph outputs; none where nothing is known."""
-    known = getattr(graphs, "outputs", None)
-    return np.zeros(graphs.nodes, bool) if known is None else np.asarray(known, bool)
 
 
 def sorted_by_type(nodes: Sequence[int], types: Sequence[int]) -> list[tuple[int, ...]]:
@@ -203,3 +196,8 @@ def network_like(
         node_vocabulary=[f"type-{i}" for i in range(types)],
         edge_vocabulary=[f"edge-{i}" for i in range(edge_types + 1)],
     )
+
+
+def with_outputs(graphs: GraphSet, outputs: np.ndarray) -> GraphSet:
+    """The set, with these nodes as graph outputs."""
+    return replace(graphs, graph_outputs=outputs)

@@ -8,7 +8,7 @@ from grade.search import Constraints
 from grade.search.fusible import fusible_lists
 from grade.verify import count_pattern, list_occurrences
 from tests.native.test_census import random_set
-from tests.search.brute_force import Plain, network_like
+from tests.search.brute_force import Plain, network_like, with_outputs
 
 
 def abs_relu_neg(outputs: list[bool] | None) -> GraphSet:
@@ -20,7 +20,7 @@ def abs_relu_neg(outputs: list[bool] | None) -> GraphSet:
         node_vocabulary=["Abs", "Relu", "Neg"],
     )
     if outputs is not None:
-        object.__setattr__(graphs, "outputs", np.array(outputs))
+        graphs = with_outputs(graphs, np.array(outputs))
     return graphs
 
 
@@ -33,7 +33,7 @@ def test_every_fusible_set_is_found_once(seed: int, edge_types: int) -> None:
         network_like(rng, 4, 12, 2, edge_types) if seed % 3 else random_set(rng, 4, 10, 2, edge_types, 1.0)
     )
     if seed % 2:
-        object.__setattr__(graphs, "outputs", rng.random(graphs.nodes) < 0.2)
+        graphs = with_outputs(graphs, rng.random(graphs.nodes) < 0.2)
     plain = Plain(graphs)
     for k in range(1, 7):
         lists = fusible_lists(graphs, k, Constraints(fusible=True), 10**6, threads=2)
@@ -47,7 +47,7 @@ def test_every_fusible_set_is_found_once(seed: int, edge_types: int) -> None:
 def test_the_matcher_knows_the_same_fusible_occurrences(seed: int) -> None:
     rng = np.random.default_rng(100 + seed)
     graphs = network_like(rng, 6, 12)
-    object.__setattr__(graphs, "outputs", rng.random(graphs.nodes) < 0.1)
+    graphs = with_outputs(graphs, rng.random(graphs.nodes) < 0.1)
     found = 0
     for k in (2, 3, 4):
         for pattern in Plain(graphs).patterns(k, fusible=True):

@@ -391,7 +391,7 @@ def test_types_are_matched_by_name() -> None:
     assert count_pattern(graphs, Pattern.of([1, 0], [[0, 1], [0, 0]])).occurrences == 0  # leaf -> hub
     other_edge = Pattern.of([1, 0], [[0, 1], [0, 0]], ["leaf", "hub"], ["none", "skip"])
     assert count_pattern(graphs, other_edge) == Support(
-        0, disjoint=0, coverage=0, seconds=pytest.approx(0, abs=60)
+        0, disjoint=0, coverage=0, mni=0, seconds=pytest.approx(0, abs=60)
     )
     unknown = Pattern.of([1, 2], [[0, 1], [0, 0]], ["leaf", "hub", "wheel"])
     assert count_pattern(graphs, unknown, supports=False).disjoint is None

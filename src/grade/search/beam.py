@@ -93,7 +93,7 @@ def beam_search(
 ) -> Iterator[Level]:
     """Yield the kept patterns of sizes 3 .. k, each size selected by ``score``; after ``start_from`` if that is given.
 
-    Patterns that too few graphs hold are dropped at every size, since no larger pattern is in more graphs. Fusible
+    Patterns with too little support are dropped at every size, since no larger one has more. Fusible
     patterns are listed in full where they fit, and then no beam decides which are seen at the next size.
 
     The last level holds only patterns that satisfy all constraints on patterns. Ties go to the smaller pattern key, so
@@ -127,7 +127,7 @@ def beam_search(
         elif lists is None and level is not None:
             whole = fusible(size - 1) if constraints.fusible else None
             lists = grown_from(level.lists if whole is None else bounds.cut(whole, derived(seed, size, 2)))
-        lists = widespread(lists, constraints, supports)
+        lists = supported(lists, constraints, supports)
         if size == k:
             lists = lists.where(constraints.accepts)
         kept = max(beam, bounds.patterns) if constraints.fusible else beam
@@ -138,18 +138,22 @@ def beam_search(
             break
 
 
-def widespread(lists: OccurrenceLists, constraints: Constraints, supports: Supports) -> OccurrenceLists:
-    """The patterns that so many graphs hold as are asked for."""
-    if constraints.min_graphs <= 1 or len(lists) == 0:
-        return lists
-    kept = lists.take(np.flatnonzero(supports.reaching(lists, constraints.min_graphs)))
-    if len(kept) == 0:
-        most = supports.of("graphs", lists).max()
-        raise InputError(
-            f"No pattern of {lists.patterns.size} nodes that satisfies the other constraints occurs in"
-            f" {constraints.min_graphs} graphs, at most in {most}; lower `min_graphs` or search for smaller patterns."
-        )
-    return kept
+def supported(lists: OccurrenceLists, constraints: Constraints, supports: Supports) -> OccurrenceLists:
+    """The patterns with as much support as is asked for: no larger pattern has more than its parts."""
+    for name, wanted, least in (
+        ("graphs", "min_graphs", constraints.min_graphs),
+        ("mni", "min_mni", constraints.min_mni),
+    ):
+        if least <= 1 or len(lists) == 0:
+            continue
+        kept = lists.take(np.flatnonzero(supports.reaching(name, lists, least)))
+        if len(kept) == 0:
+            raise InputError(
+                f"No pattern of {lists.patterns.size} nodes that satisfies the other constraints has `{wanted}`"
+                f" {least}; the most is {supports.of(name, lists).max()}. Lower it, or search for smaller patterns."
+            )
+        lists = kept
+    return lists
 
 
 def smallest(graphs: GraphSet, bounds: Bounds, constraints: Constraints, threads: int) -> OccurrenceLists:

@@ -217,6 +217,14 @@ class Constraints(Settings):
         metavar="N",
         least=1,
     )
+    min_mni: int = constraint(
+        "Fewest nodes that can stand for each node of the pattern (minimum image-based support).",
+        "--min-mni",
+        "minimum image-based support at least {}",
+        default=1,
+        metavar="N",
+        least=1,
+    )
 
     def __post_init__(self) -> None:
         for name in ("contains", "only", "never"):  # one glob, a list of them, or nothing
@@ -240,6 +248,10 @@ class Constraints(Settings):
     def accepts(self, patterns: PatternTable) -> Verdict:
         """Patterns that satisfy every constraint on patterns."""
         return self._passes(patterns, only_pruning=False)
+
+    def reached_by(self, graphs: int, mni: int | None) -> bool:
+        """Whether a pattern's supports are as large as asked for."""
+        return graphs >= self.min_graphs and (self.min_mni <= 1 or (mni or 0) >= self.min_mni)
 
     def _passes(self, patterns: PatternTable, only_pruning: bool) -> Verdict:
         verdict = np.ones(len(patterns), bool)

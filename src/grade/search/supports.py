@@ -45,8 +45,10 @@ class Supports:
             known[open_] = np.maximum(known[open_], found)
         return known
 
-    def reaching(self, lists: OccurrenceLists, least: int) -> NDArray[np.bool_]:
-        """[m] whether so many graphs hold the pattern."""
+    def reaching(self, name: str, lists: OccurrenceLists, least: int) -> NDArray[np.bool_]:
+        """[m] whether the support of this name, ``graphs`` or ``mni``, is at least so much."""
+        if name == "mni":
+            return self.mni(lists.patterns, least) >= least
         known = lists.supports(self.graphs, self.threads)["graphs"]
         open_ = np.flatnonzero(~lists.complete & (known < least))
         if len(open_):

@@ -27,6 +27,8 @@ from grade.verify.vocabulary import translate
 SECONDS_PER_PATTERN = 1200.0  # the paper's cut-off
 PACKING_SHARE = 0.4  # of the time, at most, that the disjoint occurrences may take
 EXAMPLES_SHARE = 0.1  # and the examples
+IMAGE_SHARE = 0.05  # and the images of each node of the pattern
+IMAGE_STEPS, STEPS_PER_SECOND = 10**9, 50_000_000  # of the matcher
 
 
 def count_pattern(
@@ -190,22 +192,29 @@ class Verifier:
         examples: int = 0,
         progress: Progress | None = None,
     ) -> Support:
-        """Disjoint occurrences first: they are quick even where there are too many to count, and say which graphs have
-        any at all.
+        """Disjoint occurrences and images first: they are quick even where there are too many occurrences to count, and
+        say which graphs and nodes have any at all.
         """
         begin = time.perf_counter()
         limit = time_limit(seconds)
         known, types, edges = self.translated(pattern)
         if not known:
             nothing = 0 if supports else None
-            return Support(0, disjoint=nothing, coverage=nothing, seconds=time.perf_counter() - begin)
+            return Support(
+                0, disjoint=nothing, coverage=nothing, mni=nothing, seconds=time.perf_counter() - begin
+            )
         disjoint, packed, packed_graphs = None, False, 0
+        mni, coverage, imaged = None, 0, True
         with bad_patterns_refused():
             if supports:
                 owners, taken, packed = self.matcher.pack(
                     types, edges, self.threads, limit * PACKING_SHARE, stop_only(progress)
                 )
                 disjoint, packed_graphs = int(taken.sum()), len(owners)
+                images = self.matcher.find_images(
+                    types[None], edges[None], 0, 1, image_steps(limit), stop_only(progress)
+                )
+                mni, coverage, imaged = (found.item() for found in images)
             rows = (
                 self.matcher.list(types, edges, examples, limit * EXAMPLES_SHARE, None)[0]
                 if examples
@@ -213,7 +222,7 @@ class Verifier:
             )
             left = max(begin + limit - time.perf_counter(), 0.0)
             owners, counts, covered, complete = self.matcher.count(
-                types, edges, supports, self.threads, left, progress
+                types, edges, not imaged, self.threads, left, progress
             )
         per_graph = list(zip(owners.tolist(), counts.tolist(), strict=True))
         return Support(
@@ -223,8 +232,10 @@ class Verifier:
             graphs_quality=quality(complete or packed),
             disjoint=disjoint,
             disjoint_quality=quality(packed or not supports),
-            coverage=covered if supports else None,
-            coverage_quality=quality(complete or not supports),
+            coverage=max(coverage, covered) if supports else None,
+            coverage_quality=quality(imaged or complete),
+            mni=mni,
+            mni_quality=quality(imaged),
             per_graph=per_graph,
             examples=[] if rows is None else rows.tolist(),
             seconds=time.perf_counter() - begin,
@@ -249,6 +260,11 @@ class Verifier:
         )
         types, edges, known = translate(table, self.graphs)
         return bool(known[0]), types[0], edges[0]
+
+
+def image_steps(seconds: float) -> int:
+    """Steps that the search for images may take for one orbit of the pattern."""
+    return int(min(IMAGE_STEPS, seconds * IMAGE_SHARE * STEPS_PER_SECOND))
 
 
 def stop_only(progress: Progress | None) -> Progress | None:
