@@ -122,4 +122,3 @@ def random_case(seed: int, k: int) -> Case:
     else:
         graphs = random_set(rng, 4, {3: 10, 4: 9, 5: 8, 6: 8}[k], 2, kinds, 1.2)
     return Case.of(with_outputs(graphs, rng.random(graphs.nodes) < 0.15) if seed % 3 == 0 else graphs, k)
-

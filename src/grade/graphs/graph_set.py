@@ -264,7 +264,9 @@ class GraphSet:
     def fusible_index(self) -> _core.FusibleIndex:
         """What the core must know to tell which node sets could be fused into one operator (native/fusible.hpp)."""
         known = self.graph_outputs
-        return _core.FusibleIndex(self.core, np.zeros(0, np.uint8) if known is None else known.astype(np.uint8))
+        return _core.FusibleIndex(
+            self.core, np.zeros(0, np.uint8) if known is None else known.astype(np.uint8)
+        )
 
     @cached_property
     def core(self) -> _core.Graph:

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from grade import _core
 from grade.graphs import GraphSet, PatternTable
 from grade.graphs.node_deletions import connected_parts
-from grade.search.constraints import UNLIMITED, Constraints, inner_edges
 from grade.progress import NEVER, Deadline
+from grade.search.constraints import UNLIMITED, Constraints, inner_edges
 from grade.search.occurrences import OccurrenceLists
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from grade.errors import InputError
 from grade.graphs import GraphSet, PatternTable
-from grade.search.beam import START, Score
 from grade.progress import NEVER, Deadline
+from grade.search.beam import START, Score
 from grade.search.occurrences import OccurrenceLists
 from grade.search.supports import Supports
 
