@@ -36,7 +36,7 @@ def is_acyclic(pattern: Found) -> bool:
 CONSTRAINTS: list[tuple[dict[str, Any], Holds]] = [
     ({}, lambda p: True),
     ({"contains": ["type-1"]}, lambda p: 1 in p.code[0]),
-    ({"only": ["type-[01]"]}, lambda p: set(p.code[0]) <= {0, 1}),
+    ({"only": ["type-[1-9]"]}, lambda p: 0 not in p.code[0]),
     ({"never": ["type-0"]}, lambda p: 0 not in p.code[0]),
     ({"max_in_degree": 1}, lambda p: inner(p).sum(axis=0).max() <= 1),
     ({"max_out_degree": 1}, lambda p: inner(p).sum(axis=1).max() <= 1),

@@ -115,19 +115,24 @@ def beam_search(
             deadline=deadline,
         )
 
-    def fusible(size: int) -> OccurrenceLists | None:
+    def all_fusible(size: int) -> OccurrenceLists | None:
+        if not constraints.fusible:
+            return None
         return fusible_lists(graphs, size, constraints, bounds.listed, threads, deadline)
+
+    def candidates(size: int, level: Level | None) -> OccurrenceLists:
+        whole = all_fusible(size)
+        if whole is not None:
+            return whole
+        if level is None:
+            return smallest(graphs, bounds, constraints, threads)
+        smaller = all_fusible(size - 1)
+        return grown_from(level.lists if smaller is None else bounds.cut(smaller, derived(seed, size, 2)))
 
     level = start_from
     for size in range(START if level is None else level.size + 1, k + 1):
         begin = time.perf_counter()
-        lists = fusible(size) if constraints.fusible else None
-        if lists is None and level is None:
-            lists = smallest(graphs, bounds, constraints, threads)
-        elif lists is None and level is not None:
-            whole = fusible(size - 1) if constraints.fusible else None
-            lists = grown_from(level.lists if whole is None else bounds.cut(whole, derived(seed, size, 2)))
-        lists = supported(lists, constraints, supports)
+        lists = supported(candidates(size, level), constraints, supports)
         if size == k:
             lists = lists.where(constraints.accepts)
         kept = max(beam, bounds.patterns) if constraints.fusible else beam

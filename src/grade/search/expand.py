@@ -10,8 +10,8 @@ has expected weight 1 again. Occurrences of patterns with many ways to grow (hub
 a seeded hash of the grown node set, at a rate that is known and divided by. Where one of the s(C) lists is complete and
 was not thinned, every occurrence of C has been met: then the weights are set to 1 and the count is exact.
 
-Fusible occurrences grow upward only: by a node all of whose consumers are inside. B then holds fusible patterns, and s(C)
-counts the nodes u that no edge of C enters; each of them can have been the last to join (grade.search.fusible).
+Fusible occurrences grow upward only: by a node all of whose consumers are inside. B then holds fusible patterns, and
+s(C) counts the nodes u that no edge of C enters; each can have been the last to join (grade.search.fusible).
 """
 
 import numpy as np

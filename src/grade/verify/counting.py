@@ -211,10 +211,10 @@ class Verifier:
                     types, edges, self.threads, limit * PACKING_SHARE, stop_only(progress)
                 )
                 disjoint, packed_graphs = int(taken.sum()), len(owners)
-                images = self.matcher.find_images(
+                fewest, nodes, all_images = self.matcher.find_images(
                     types[None], edges[None], 0, 1, image_steps(limit), stop_only(progress)
                 )
-                mni, coverage, imaged = (found.item() for found in images)
+                mni, coverage, imaged = int(fewest[0]), int(nodes[0]), bool(all_images[0])
             rows = (
                 self.matcher.list(types, edges, examples, limit * EXAMPLES_SHARE, None)[0]
                 if examples
