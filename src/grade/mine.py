@@ -30,7 +30,7 @@ from grade.search.ranking import LogProbability, needs_estimator, ranking
 from grade.search.reestimate import reestimate
 from grade.search.supports import Supports
 from grade.settings import MineSettings
-from grade.sources.loading import Graphs, as_graph_set
+from grade.sources import as_graphs
 from grade.support import SUPPORTS, Support
 from grade.units import parse_bytes, parse_seconds
 from grade.verify import Verifier
@@ -46,7 +46,7 @@ EXAMPLES = 20  # occurrences that the catalogue keeps of each motif
 
 
 def mine(
-    graphs: Graphs,
+    graphs: Any,
     k: int = 8,
     out: str | Path | None = None,
     progress: Progress | None = None,
@@ -56,7 +56,8 @@ def mine(
 
     Parameters
     ----------
-    graphs : a GraphSet, a file, folder, glob or name that `grade mine` takes, or a list of those
+    graphs : whatever stands for graphs: a GraphSet, a file, folder, glob or name that `grade mine` takes, a PyTorch
+        module with its example inputs, an ONNX model ... or a list of those (`grade.sources.as_graphs`)
     out : the folder of the run, to keep it or to go on with it; a temporary one when left out
     progress : gets the share done and the name of the stage; where it returns False the run stops with
         `grade.progress.Stopped`, and can go on later
@@ -68,7 +69,7 @@ def mine(
     Relu#1 -> Concat -> Conv; Relu#2 -> Concat 279
     """
     chosen, wishes = split(settings, MineSettings, Constraints)
-    graph_set = as_graph_set(graphs)
+    graph_set = as_graphs(graphs)
     temporary = tempfile.TemporaryDirectory(prefix="grade-") if out is None else None
     folder = Path(out or Path(temporary.name if temporary else ".") / "run")
     name = str(graphs) if isinstance(graphs, str | Path) else graph_set.origin

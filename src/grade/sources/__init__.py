@@ -14,6 +14,7 @@ from grade.sources import (
     younger,
     zoo,
 )
+from grade.sources.as_graphs import as_graphs
 from grade.sources.loading import load
 from grade.sources.networkx_graphs import from_networkx, to_networkx
 from grade.sources.npz_files import read_npz
@@ -24,6 +25,7 @@ from grade.sources.source_registry import Source, source, sources
 __all__ = [
     "Reader",
     "Source",
+    "as_graphs",
     "darts",
     "edge_lists",
     "from_networkx",

@@ -3,7 +3,7 @@
 import glob
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from grade.errors import InputError
@@ -15,20 +15,6 @@ from grade.sources.cache import cached
 from grade.sources.readers import Item, item_of, known_suffixes, readers
 from grade.sources.source_registry import Source, sources
 from grade.sources.worker_pool import Failure, Limits, read_in_workers
-
-Graphs = GraphSet | str | Path | Sequence[GraphSet | str | Path]  # whatever stands for a set of graphs
-
-
-def as_graph_set(graphs: Graphs) -> GraphSet:
-    """One graph set of whatever stands for one: itself, what `load` reads, or a list of those."""
-    if isinstance(graphs, GraphSet):
-        return graphs
-    if isinstance(graphs, str | Path):
-        return load(graphs)
-    parts = [as_graph_set(part) for part in graphs]
-    if not parts:
-        raise InputError("No graphs were given; name files, folders or built-in sets, or give graph sets.")
-    return parts[0] if len(parts) == 1 else join(parts, "models")
 
 
 def load(spec: str | Path, settings: ReadSettings | None = None) -> GraphSet:

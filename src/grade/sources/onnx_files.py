@@ -50,23 +50,39 @@ Span = tuple[int, int]
 @reader("onnx", "ONNX models", suffixes=(".onnx",))
 def read_onnx(path: str, settings: ReadSettings | None = None) -> Iterator[GraphSet]:
     """The operator graph of an ONNX file, as a set of one graph that is named after the file."""
-    choices = settings or ReadSettings()
     try:
         with (
             Path(path).open("rb") as file,
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
             memoryview(mapped) as data,
         ):
-            graphs = Flattening(read_model(data), choices, data).run().graph_set(path, choices)
+            graphs = flattened(data, path, settings)
     except OSError as error:
         raise InputError(
             f"{path} cannot be read ({error.strerror}); check its name and permissions."
         ) from None
     except (WireError, InputError) as error:
-        raise InputError(f"{path} is not a valid ONNX model ({error}); export it again.") from None
+        raise invalid(path, error) from None
     except ValueError:  # mmap has no class of its own for an empty file
         raise InputError(f"{path} is not a valid ONNX model (it is empty); export it again.") from None
     yield graphs
+
+
+def read_onnx_bytes(content: bytes, name: str, settings: ReadSettings | None = None) -> GraphSet:
+    """The operator graph of a serialised ModelProto, as a set of one graph of this name."""
+    try:
+        return flattened(memoryview(content), name, settings)
+    except (WireError, InputError) as error:
+        raise invalid(name, error) from None
+
+
+def flattened(data: memoryview, name: str, settings: ReadSettings | None) -> GraphSet:
+    choices = settings or ReadSettings()
+    return Flattening(read_model(data), choices, data).run().graph_set(name, choices)
+
+
+def invalid(name: str, error: Exception) -> InputError:
+    return InputError(f"{name} is not a valid ONNX model ({error}); export it again.")
 
 
 @dataclass(slots=True)

@@ -2,12 +2,13 @@
 
 A reader makes one node for each operator and one `Value` for each thing that is computed, and says which node
 reads which value. Here follow the choices that do not depend on where the model came from: whether constants
-are kept, whether operators on constants alone are folded, and what an edge says.
+are kept, whether operators on constants alone are folded and transparent ones taken out, and what an edge says.
 """
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from grade.errors import InputError
 from grade.graphs import GraphSet
@@ -101,19 +102,25 @@ class OperatorGraph:
 
     def graph_set(self, name: str, settings: ReadSettings, origin: str = "") -> GraphSet:
         """The graph as a set of one."""
-        types, reads = list(self.types), [[value.resolve() for value in inputs] for inputs in self.reads]
-        kept = [not constant for constant in self.constant]
+        types, through = list(self.types), self.dropped(settings.drop)
+        reads = [
+            [] if node in through else [self.origin(value, through) for value in inputs]
+            for node, inputs in enumerate(self.reads)
+        ]
+        aside: set[int | None] = {value.resolve().node for node in through for value in self.reads[node][1:]}
+        kept = [not constant and node not in through for node, constant in enumerate(self.constant)]
         for node, kind in enumerate(types):
             if self.constant[node]:
                 kept[node] = settings.initializers if kind == INITIALIZER else settings.constants
         if settings.fold:
-            folded = self.folded(reads)
+            folded = self.folded(reads) - through.keys()
             for node in folded:
                 types[node], reads[node], kept[node] = CONSTANT, [], settings.constants
-            used = {value.node for inputs in reads for value in inputs}
-            for node in range(len(types)):  # what only folded operators read has gone with them
-                if (self.constant[node] or node in folded) and node not in used:
-                    kept[node] = False
+            aside |= folded | {node for node, constant in enumerate(self.constant) if constant}
+        used = {value.node for inputs in reads for value in inputs}
+        for gone in aside - used:  # constants that only operators read which are gone
+            if gone is not None and (self.constant[gone] or types[gone] == CONSTANT):
+                kept[gone] = False
         place = dict(zip((node for node, keep in enumerate(kept) if keep), range(len(types)), strict=False))
         arcs: dict[tuple[int, int], list[Arc]] = defaultdict(list)
         for node, number in place.items():
@@ -122,7 +129,7 @@ class OperatorGraph:
                     arcs[place[value.node], number].append(Arc(position, value.result))
         outputs = None
         if self.outputs is not None:
-            ends = {value.resolve().node for value in self.outputs}
+            ends = {self.origin(value, through).node for value in self.outputs}
             outputs = [node in ends for node in place]
         return graph_from_labels(
             name,
@@ -134,6 +141,39 @@ class OperatorGraph:
             outputs=outputs,
             node_places=[self.places[node] for node in place],
         )
+
+    def dropped(self, types: str) -> dict[int, Value]:
+        """The operators to take out, each with the value that it hands on.
+
+        One of them whose second result is wanted (the mask of a Dropout) does more than that and stays.
+        """
+        names = [name.strip() for name in types.split(",") if name.strip()]
+        found = {
+            node: self.reads[node][0]
+            for node, kind in enumerate(self.types)
+            if self.reads[node]
+            and not self.reads[node][0].absent
+            and any(fnmatchcase(kind.partition("[")[0], name) for name in names)
+        }
+        if found:
+            for value in (value for values in (*self.reads, self.outputs or []) for value in values):
+                end = value.resolve()
+                if end.result and end.node is not None:
+                    found.pop(end.node, None)
+        return found
+
+    def origin(self, value: Value, through: dict[int, Value]) -> Value:
+        """Where a value comes from when these operators hand their input on."""
+        passed: list[int] = []
+        end = value.resolve()
+        while end.node is not None and end.node in through:
+            if end.node in passed[:1] or len(passed) > len(through):
+                raise InputError("a value is defined by itself")
+            passed.append(end.node)
+            end = through[end.node].resolve()
+        for node in passed:  # so that long chains are walked once
+            through[node] = end
+        return end
 
     def folded(self, reads: list[list[Value]]) -> set[int]:
         """Operators whose inputs are all constant, directly or through others like them."""

@@ -68,12 +68,22 @@ def capture(
         raise InputError(
             f"{label} cannot be captured by torch.export ({type(error).__name__}: {reason})."
         ) from None
+    return of_program(program, label, choices)
+
+
+def of_program(
+    program: "torch.export.ExportedProgram",
+    name: str = "exported program",
+    settings: ReadSettings | None = None,
+) -> GraphSet:
+    """The operator graph of what ``torch.export`` made, as a set of one."""
+    choices = settings or ReadSettings()
     signature = program.graph_signature
     stored = {*signature.inputs_to_parameters, *signature.inputs_to_buffers}
     stored.update(signature.inputs_to_lifted_tensor_constants)
     walk = Walk(choices.names == "onnx")
     walk.result.outputs = walk.graph(program.graph_module, None, stored, "")
-    return walk.result.graph_set(label, choices)
+    return walk.result.graph_set(name, choices)
 
 
 class Walk:

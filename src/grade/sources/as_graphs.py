@@ -1,0 +1,71 @@
+"""From whatever stands for graphs in Python to a graph set."""
+
+import os
+from typing import Any
+
+from grade.errors import InputError
+from grade.graphs import GraphSet
+from grade.graphs.concatenation import join
+from grade.settings import ReadSettings
+from grade.sources.loading import load
+
+
+def as_graphs(models: Any, settings: ReadSettings | None = None) -> GraphSet:
+    """The graph set of whatever stands for graphs in Python: all functions of `grade` take these.
+
+    Parameters
+    ----------
+    models : a `GraphSet`; anything that `load` takes (a path, a glob, a built-in name); a PyTorch module with its
+        example inputs as ``(module, arguments)`` or ``(module, arguments, keyword arguments)``; what ``torch.export``
+        made; an ``onnx.ModelProto``; a networkx digraph; or a list of any of these, which becomes one set
+
+    >>> import torch
+    >>> module = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()).eval()
+    >>> as_graphs(["zoo-mini", (module, (torch.zeros(1, 4),))])
+    GraphSet('2 inputs': 13 graphs, 4,189 nodes, 4,967 edges)
+    """
+    if isinstance(models, GraphSet):
+        return models
+    if isinstance(models, str | os.PathLike):
+        return load(os.fspath(models), settings)
+    if is_a(models, "torch.nn.modules.module", "Module"):
+        raise InputError(
+            f"A {type(models).__name__} needs example inputs to be captured; give (module, (tensor,)) instead."
+        )
+    with_inputs = (
+        isinstance(models, tuple) and models and is_a(models[0], "torch.nn.modules.module", "Module")
+    )
+    if with_inputs or is_a(models, "torch.export.exported_program", "ExportedProgram"):
+        from grade.sources.torch_models import capture, of_program
+
+        if not with_inputs:
+            return of_program(models, settings=settings)
+        module, arguments, keywords = [*models, (), {}][:3] if len(models) != 2 else (*models, {})
+        if not isinstance(arguments, tuple | list) or not isinstance(keywords, dict) or len(models) > 3:
+            raise InputError(
+                f"The example inputs of a {type(module).__name__} must be a tuple of arguments and perhaps a dictionary"
+                " of keyword arguments: (module, (tensor,), {'mask': tensor})."
+            )
+        return capture(module, arguments, keywords, settings=settings)
+    if is_a(models, "onnx.onnx_ml_pb2", "ModelProto"):
+        from grade.sources.onnx_files import read_onnx_bytes
+
+        return read_onnx_bytes(models.SerializeToString(), models.graph.name or "model", settings)
+    if is_a(models, "networkx.classes.graph", "Graph"):
+        from grade.sources.networkx_graphs import from_networkx
+
+        return from_networkx([models])
+    if isinstance(models, list | tuple):
+        if not models:
+            raise InputError("An empty list names no graphs; give at least one model or set.")
+        parts = [as_graphs(part, settings) for part in models]
+        return parts[0] if len(parts) == 1 else join(parts, f"{len(parts)} inputs")
+    raise InputError(
+        f"An object of type {type(models).__name__} stands for no graphs; give a graph set, a path, a built-in name,"
+        " (module, example inputs), an ONNX model, a networkx digraph, or a list of these."
+    )
+
+
+def is_a(value: Any, module: str, name: str) -> bool:
+    """Whether a value is of a class of a library, which need not be imported to tell."""
+    return any((kind.__module__, kind.__name__) == (module, name) for kind in type(value).__mro__)
