@@ -9,6 +9,7 @@ from grade.errors import InputError
 from grade.graphs import SubgraphSample
 from grade.graphs.sample import load_sample, save_sample
 from grade.sampling import sample
+from grade.sealed import write_description
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ DAMAGE = {
     "no description": lambda f: (f / "sample.json").unlink(),
     "no JSON": lambda f: (f / "sample.json").write_text("{"),
     "another format": lambda f: change(f, format="grade-census"),
-    "another version": lambda f: change(f, version=2),
+    "another version": lambda f: change(f, version=3),
     "no k": lambda f: change(f, k=None),
     "no vocabulary": lambda f: change(f, node_vocabulary=7),
     "how it was drawn": lambda f: change(f, drawn=[1]),
@@ -92,13 +93,40 @@ def count(folder: Path) -> int:
     return int(patterns)
 
 
+@pytest.mark.parametrize("forged", [False, True])
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_sample_is_refused(damage: str, drawn: SubgraphSample, tmp_path: Path) -> None:
+def test_a_damaged_sample_is_refused(
+    damage: str, forged: bool, drawn: SubgraphSample, tmp_path: Path
+) -> None:
+    """Also when somebody has put the checksums right."""
     folder = tmp_path / "sample"
     save_sample(drawn, folder)
     DAMAGE[damage](folder)
+    if forged and damage not in ("no description", "no JSON"):
+        description = json.loads((folder / "sample.json").read_text())
+        (folder / "sample.json").unlink()
+        write_description(
+            folder,
+            "sample.json",
+            {name: value for name, value in description.items() if name not in ("files", "sha256")},
+        )
     with pytest.raises(InputError, match=rf"{folder}.*'grade sample'\.$"):
         load_sample(folder)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["occurrences.npy", "weights.npy", "pattern_ids.npy", "node_types.npy", "edges.npy", "sample.json"],
+)
+def test_every_byte_of_a_sample_counts(name: str, drawn: SubgraphSample, tmp_path: Path) -> None:
+    folder = tmp_path / "sample"
+    save_sample(drawn, folder)
+    whole = (folder / name).read_bytes()
+    rng = np.random.default_rng(len(whole))
+    for place in rng.choice(len(whole), 20, replace=False).tolist():
+        (folder / name).write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(InputError, match=r"sample"):
+            load_sample(folder)
 
 
 def test_what_is_no_folder_is_refused(tmp_path: Path) -> None:

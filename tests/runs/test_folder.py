@@ -14,7 +14,7 @@ import grade
 from grade import GraphSet, InputError
 from grade.graphs.storage import save_graph_set
 from grade.runs import Catalogue, RunFolder
-from grade.runs.sealed import DamagedError
+from grade.sealed import DamagedError
 
 GRADE = [sys.executable, "-m", "grade.cli"]
 
@@ -63,7 +63,10 @@ def test_settings_that_are_not_used_do_not_matter(tmp_path: Path) -> None:
 def test_a_run_of_an_earlier_format_is_refused(tmp_path: Path, written: str) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.json").write_text(written)
-    with pytest.raises(InputError, match="has format 1 or 2, and this version of GraDE reads format 3"):
+    with pytest.raises(
+        InputError,
+        match="has format 1 or 2, made by an earlier version of GraDE, and this one reads format 3",
+    ):
         mine(tmp_path / "run")
 
 

@@ -1,5 +1,6 @@
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import grade.sampling.census as census_module
 from grade import GraphSet, InputError
 from grade.errors import FileError
 from grade.progress import Stopped
-from grade.sampling.census import Census, collect_occurrences, take_census
+from grade.sampling.census import Census, checksum, collect_occurrences, take_census
 from grade.sources import load
 from tests.graph_sets import counted, graph_sets, raw_graph_sets
 from tests.reference import brute_force_census, connected_subsets, dense
@@ -287,6 +288,14 @@ def refused(path: Path, reason: str = "is not a census, or is damaged; make one 
     assert reason in str(error.value)
 
 
+def with_its_checksum(content: dict[str, Any]) -> dict[str, Any]:
+    """What a forger would write, who knows of the checksum."""
+    description = json.loads(str(content["description"]))
+    arrays = (content[name] for name in ("node_types", "edges", "counts"))
+    description["sha256"] = checksum(description, *arrays)
+    return {**content, "description": np.array(json.dumps(description))}
+
+
 @pytest.mark.parametrize("suffix", [".npz", ".parquet"])
 def test_damaged_and_foreign_files_are_refused(mini: GraphSet, tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"census{suffix}"
@@ -327,14 +336,17 @@ def test_arrays_that_do_not_belong_together_are_refused(
     take_census(mini, 3).save(path)
     with np.load(path) as archive:
         content = dict(archive)
-    np.savez(path, **{**content, name: change(content[name])})
+    changed = {**content, name: change(content[name])}
+    np.savez(path, **changed)
+    refused(path)
+    np.savez(path, **with_its_checksum(changed))
     refused(path)
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"version": 2}, "is of a newer format; install a newer GraDE"),
+        ({"version": 3}, "is of a newer format; install a newer GraDE"),
         ({"format": "grade-sample"}, "is not a census, or is damaged"),
         ({"k": 4}, "is not a census, or is damaged"),
         ({"node_vocabulary": None}, "is not a census, or is damaged"),
@@ -348,5 +360,29 @@ def test_another_description_is_refused(
     with np.load(path) as archive:
         content = dict(archive)
     description = {**json.loads(str(content["description"])), **change}
-    np.savez(path, **{**content, "description": np.array(json.dumps(description))})
+    changed = {**content, "description": np.array(json.dumps(description))}
+    np.savez(path, **changed)
     refused(path, reason)
+    np.savez(path, **with_its_checksum(changed))
+    refused(path, reason)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
+def test_a_count_that_was_changed_is_refused(mini: GraphSet, tmp_path: Path, suffix: str) -> None:
+    """A census that is right in every other respect."""
+    census = take_census(mini, 3)
+    other = replace(census, counts=census.counts + np.uint64(1))
+    paths = [tmp_path / f"{name}{suffix}" for name in ("one", "other")]
+    census.save(paths[0])
+    other.save(paths[1])
+    if suffix == ".npz":
+        with np.load(paths[0]) as one, np.load(paths[1]) as two:
+            mixed = {**dict(one), "counts": two["counts"]}
+        np.savez(paths[0], **mixed)
+    else:
+        import pyarrow.parquet
+
+        one, two = (pyarrow.parquet.read_table(path) for path in paths)
+        pyarrow.parquet.write_table(two.replace_schema_metadata(one.schema.metadata), paths[0])
+    refused(paths[0])
+    Census.load(paths[1])

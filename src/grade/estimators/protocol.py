@@ -21,9 +21,10 @@ from grade.files import whole_folder, writable_target
 from grade.graphs import PatternTable, SubgraphSample
 from grade.machine import thread_count
 from grade.registry import Registry
+from grade.sealed import damaged_file, write_description
 from grade.settings import EstimatorSettings
 
-FORMAT = 5
+FORMAT = 6
 MODEL_FILE, TENSOR_FILE = "model.json", "model.safetensors"
 
 Samples = SubgraphSample | Sequence[SubgraphSample]
@@ -118,7 +119,7 @@ def write_model(folder: Path, description: dict[str, Any], tensors: dict[str, ND
         save_file(
             {name: np.ascontiguousarray(array) for name, array in tensors.items()}, temporary / TENSOR_FILE
         )
-        (temporary / MODEL_FILE).write_text(json.dumps({"format": FORMAT, **description}, indent=1) + "\n")
+        write_description(temporary, MODEL_FILE, {"format": FORMAT, **description})
 
 
 def read_model(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -129,8 +130,12 @@ def read_model(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         description = json.loads((folder / MODEL_FILE).read_text())
         version = description["format"]
         if version == FORMAT:
+            if file := damaged_file(folder, MODEL_FILE, description):
+                raise InputError(f"The model {folder} is damaged ({file}); make it again with 'grade fit'.")
             return description, load_file(folder / TENSOR_FILE)
-    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+    except InputError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, SafetensorError) as error:
         raise InputError(f"The model {folder} is damaged; make it again with 'grade fit'.") from error
     raise InputError(
         f"The model {folder} has format {version}, and this version of GraDE reads format {FORMAT}; make it again with"

@@ -14,9 +14,10 @@ from grade.errors import InputError
 from grade.files import whole_folder, writable_target
 from grade.graphs.part_counts import PartCounts
 from grade.graphs.patterns import PatternTable
+from grade.sealed import damaged_file, write_description
 
 FORMAT = "grade-sample"
-VERSION = 1
+VERSION = 2  # version 1 has no checksums
 DESCRIPTION = "sample.json"
 PARTS = "parts.npz"
 DTYPES: dict[str, np.dtype[Any]] = {
@@ -103,7 +104,7 @@ def save_sample(sample: SubgraphSample, folder: str | os.PathLike[str]) -> None:
             np.save(temporary / f"{name}.npy", array.astype(DTYPES[name], copy=False), allow_pickle=False)
         if sample.parts is not None:
             np.savez_compressed(temporary / PARTS, allow_pickle=False, **sample.parts.to_arrays())
-        (temporary / DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
+        write_description(temporary, DESCRIPTION, description)
 
 
 def load_sample(folder: str | os.PathLike[str]) -> SubgraphSample:
@@ -195,18 +196,23 @@ def read_description(folder: Path) -> dict[str, Any]:
         raise InputError(
             f"The sample {folder} cannot be read ({error.strerror}); check its permissions."
         ) from error
-    except ValueError:
+    except (ValueError, RecursionError):
         raise damaged(folder, f"{DESCRIPTION} is not JSON") from None
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise InputError(
             f"{folder} is not a sample, for its {DESCRIPTION} is of another format; make one with"
             " 'grade sample'."
         )
-    if description.get("version") != VERSION:
+    version = description.get("version")
+    if type(version) is int and version > VERSION:
         raise InputError(
-            f"The sample {folder} has format version {description.get('version')}, and this GraDE reads"
-            f" version {VERSION}; draw it again with 'grade sample'."
+            f"The sample {folder} has format version {version}, newer than the {VERSION} that this GraDE reads;"
+            " install a newer GraDE, or draw it again with 'grade sample'."
         )
+    if type(version) is not int or version < 1:
+        raise damaged(folder, f"{DESCRIPTION} names no known version")
+    if version > 1 and (file := damaged_file(folder, DESCRIPTION, description)):
+        raise damaged(folder, f"{file} is not what was saved")
     return description
 
 

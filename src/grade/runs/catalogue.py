@@ -20,7 +20,7 @@ from grade.errors import InputError
 from grade.files import whole_file
 from grade.graphs.patterns import Pattern, PatternTable
 from grade.reprs import shown_by
-from grade.runs.sealed import CHECKSUM, DamagedError, digest_of_json
+from grade.sealed import CHECKSUM, DamagedError, digest_of_json
 from grade.support import Support
 
 FORMAT = 3

@@ -28,7 +28,7 @@ from grade.errors import FileError, InputError
 from grade.files import refuse_writing, writable_target
 from grade.graphs import GraphSet, Pattern, PatternTable
 from grade.runs.catalogue import Catalogue
-from grade.runs.sealed import (
+from grade.sealed import (
     DamagedError,
     is_sealed,
     load_arrays,
@@ -121,8 +121,8 @@ class RunFolder:
             ) from error
         if data is None:
             raise InputError(
-                f"The run {self.path} has format {version}, and this version of GraDE reads format {FORMAT}; choose"
-                " another folder, or remove that one."
+                f"The run {self.path} has format {version}, made by an earlier version of GraDE, and this one reads"
+                f" format {FORMAT}; make it again with 'grade mine' in another folder, or remove that one first."
             )
         return dict(data)
 

@@ -24,9 +24,10 @@ from grade.graphs.patterns import MAX_SIZE
 from grade.machine import available_memory, thread_count
 from grade.progress import Progress
 from grade.reprs import shown_by
+from grade.sealed import CHECKSUM, digest_of_arrays, digest_of_json
 
 FORMAT = "grade-census"
-VERSION = 1
+VERSION = 2  # version 1 has no checksum
 SUFFIXES = (".npz", ".parquet")
 
 
@@ -190,18 +191,26 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
 
 def describe(census: Census) -> str:
     """All that is not an array, as JSON."""
-    return json.dumps(
-        {
-            "format": FORMAT,
-            "version": VERSION,
-            "set": census.set,
-            "k": census.k,
-            "seconds": census.seconds,
-            "threads": census.threads,
-            "node_vocabulary": census.patterns.node_vocabulary,
-            "edge_vocabulary": census.patterns.edge_vocabulary,
-        }
-    )
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "set": census.set,
+        "k": census.k,
+        "seconds": census.seconds,
+        "threads": census.threads,
+        "node_vocabulary": census.patterns.node_vocabulary,
+        "edge_vocabulary": census.patterns.edge_vocabulary,
+    }
+    patterns = census.patterns
+    content[CHECKSUM] = checksum(content, patterns.node_types, patterns.edges, census.counts)
+    return json.dumps(content)
+
+
+def checksum(content: dict[str, Any], types: NDArray[Any], edges: NDArray[Any], counts: NDArray[Any]) -> str:
+    """SHA-256 of a description, but for the checksum in it, and of the arrays."""
+    arrays = {"node_types": types, "edges": edges, "counts": counts}
+    described = {name: value for name, value in content.items() if name != CHECKSUM}
+    return digest_of_json([described, digest_of_arrays(arrays).hex()])
 
 
 def write_npz(census: Census, path: Path) -> None:
@@ -260,6 +269,8 @@ def restore(
         raise ValueError("another format")
     if description["version"] > VERSION:
         raise NewerFormatError
+    if description["version"] > 1 and description[CHECKSUM] != checksum(description, types, edges, counts):
+        raise ValueError("another checksum")
     node_vocabulary, edge_vocabulary = (
         tuple(map(str, description[name])) for name in ("node_vocabulary", "edge_vocabulary")
     )

@@ -15,7 +15,7 @@ CHECKSUM = "sha256"
 
 
 class DamagedError(InputError):
-    """A stored file is not what was written."""
+    """A stored file of a run is not what was written."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"{path} is damaged; start the run again with 'grade mine', and it is made again.")
@@ -41,7 +41,7 @@ def load_json(path: Path) -> Any:
     >>> load_json(file)
     Traceback (most recent call last):
         ...
-    grade.runs.sealed.DamagedError: ...
+    grade.sealed.DamagedError: ...
     """
     try:
         sealed = json.loads(path.read_text())
@@ -116,3 +116,38 @@ def checksums_of(folder: Path) -> dict[str, str]:
         with file.open("rb") as content:
             found[file.relative_to(folder).as_posix()] = hashlib.file_digest(content, "sha256").hexdigest()
     return found
+
+
+def write_description(folder: Path, name: str, content: dict[str, Any]) -> None:
+    """Write the JSON that describes a folder, with the checksums of its other files and one of its own."""
+    sealed = {**content, "files": checksums_of(folder)}
+    sealed[CHECKSUM] = digest_of_json(sealed)
+    (folder / name).write_text(json.dumps(sealed, indent=1) + "\n", encoding="utf-8")
+
+
+def damaged_file(folder: Path, name: str, description: dict[str, Any]) -> str | None:
+    """The first file of a folder that is not what its description says; None where all are.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "data").write_text("as written")
+    >>> write_description(folder, "about.json", {"size": 10})
+    >>> description = json.loads((folder / "about.json").read_text())
+    >>> damaged_file(folder, "about.json", description)
+    >>> damaged_file(folder, "about.json", {**description, "size": 11})
+    'about.json'
+    >>> _ = (folder / "data").write_text("as changed")
+    >>> damaged_file(folder, "about.json", description)
+    'data'
+    """
+    content = {key: value for key, value in description.items() if key != CHECKSUM}
+    if description.get(CHECKSUM) != digest_of_json(content):
+        return name
+    for file, checksum in content["files"].items():
+        try:
+            with (folder / file).open("rb") as stored:
+                if hashlib.file_digest(stored, "sha256").hexdigest() != checksum:
+                    return str(file)
+        except OSError:
+            return str(file)
+    return None
