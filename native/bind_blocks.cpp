@@ -1,0 +1,57 @@
+// The grammar of repeated regions at the border to Python.
+#include "arrays.hpp"
+#include "blocks.hpp"
+
+namespace grade {
+namespace {
+
+using namespace nb::literals;
+
+template <class T>
+Result<T> copied(const std::vector<T>& values) {
+  auto [result, data] = make_array<T>({values.size()});
+  std::copy(values.begin(), values.end(), data);
+  return result;
+}
+
+nb::dict grammar(Vector<int64_t> node_offsets, Vector<uint32_t> types, Vector<int64_t> out_offsets,
+                 Vector<uint32_t> out_targets, Vector<uint32_t> out_labels, Vector<int64_t> in_offsets,
+                 Vector<uint32_t> in_sources, Vector<uint32_t> in_labels, Vector<uint8_t> closed, uint32_t min_count,
+                 uint32_t min_graphs, uint32_t max_size, std::optional<nb::callable> progress) {
+  const KeepGoing keep_going = watch(std::move(progress));
+  const size_t nodes = types.size(), edges = out_targets.size();
+  if (out_offsets.size() != nodes + 1 || in_offsets.size() != nodes + 1 || closed.size() != nodes ||
+      out_labels.size() != edges || in_sources.size() != edges || in_labels.size() != edges) {
+    throw BadInput("the arrays of a graph set do not fit together");
+  }
+  Grammar made;
+  {
+    nb::gil_scoped_release release;
+    const BlockGraph graph{span_of(node_offsets), span_of(types),      span_of(out_offsets),
+                           span_of(out_targets),  span_of(out_labels), span_of(in_offsets),
+                           span_of(in_sources),   span_of(in_labels),  span_of(closed)};
+    made = make_grammar(graph, {min_count, min_graphs, max_size}, keep_going);
+  }
+  nb::dict result;
+  result["first"] = copied(made.first);
+  result["second"] = copied(made.second);
+  result["copies"] = copied(made.copies);
+  result["size"] = copied(made.size);
+  result["root"] = copied(made.root);
+  result["read_offsets"] = copied(made.read_offsets);
+  result["reads"] = copied(made.reads);
+  result["unit_labels"] = copied(made.unit_labels);
+  result["unit_offsets"] = copied(made.unit_offsets);
+  result["order"] = copied(made.order);
+  return result;
+}
+
+}  // namespace
+}  // namespace grade
+
+void bind_blocks(nanobind::module_& m) {
+  using namespace grade;
+  m.def("block_grammar", &grammar, "node_offsets"_a, "types"_a, "out_offsets"_a, "out_targets"_a, "out_labels"_a,
+        "in_offsets"_a, "in_sources"_a, "in_labels"_a, "closed"_a, "min_count"_a, "min_graphs"_a, "max_size"_a,
+        "progress"_a.none());
+}

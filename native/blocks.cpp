@@ -1,0 +1,432 @@
+#include "blocks.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <string>
+#include <unordered_map>
+
+#include "blocks_identity.hpp"
+#include "blocks_pairs.hpp"
+#include "blocks_runs.hpp"
+#include "graph.hpp"
+
+namespace grade {
+namespace {
+
+constexpr size_t kCheckEvery = 64;  // merges of one kind between looks at the caller
+
+// Units are known by a handle, one of their nodes.
+class Merging {
+ public:
+  Merging(const BlockGraph& graph, const BlockLimits& limits, std::span<const uint32_t> levels, uint32_t types,
+          std::span<const uint8_t> cut)
+      : graph_(graph),
+        limits_(limits),
+        table_(graph, levels, types),
+        pairs_(graph.nodes()),
+        feeds_(shared_edges(graph)),
+        cut_(cut.begin(), cut.end()),
+        unit_(graph.nodes()),
+        place_(graph.nodes(), 0),
+        next_member_(graph.nodes()),
+        label_(graph.types.begin(), graph.types.end()),
+        root_(graph.nodes()),
+        consumers_(graph.nodes()),
+        child_(graph.nodes(), kNobody),
+        next_child_(graph.nodes(), kNobody),
+        previous_child_(graph.nodes(), kNobody),
+        linked_(graph.nodes(), 0) {
+    const auto nodes = static_cast<uint32_t>(graph.nodes());
+    for (uint32_t node = 0; node < nodes; ++node) {
+      unit_[node] = next_member_[node] = root_[node] = node;
+      consumers_[node] = graph.out_degree(node);
+      if (consumers_[node] < 2) continue;
+      for (uint32_t target : targets(node)) feeds_.insert(node, target);
+    }
+    for (uint32_t node = 0; node < nodes; ++node) {
+      if (consumers_[node] == 1) link(node);
+    }
+    for (uint32_t node = 0; node < nodes; ++node) classify(node);
+  }
+
+  void run(const KeepGoing& keep_going) {
+    merge_all(keep_going);
+    const int depth = cut_.empty() ? 0 : *std::max_element(cut_.begin(), cut_.end());
+    for (int level = depth; level > 0; --level) {
+      for (uint32_t node = 0; node < graph_.nodes(); ++node) {
+        if (cut_[node] != level) continue;
+        cut_[node] = 0;
+        if (root_[unit_[node]] == node) classify(unit_[node]);
+      }
+      merge_all(keep_going);
+    }
+  }
+
+  const std::vector<uint32_t>& unit_of() const { return unit_; }
+
+  std::vector<uint32_t> units_of_graphs() const {
+    std::vector<uint32_t> counts;
+    for (size_t g = 0; g + 1 < graph_.node_offsets.size(); ++g) {
+      counts.push_back(0);
+      for (int64_t node = graph_.node_offsets[g]; node < graph_.node_offsets[g + 1]; ++node) {
+        counts.back() += root_[unit_[node]] == node;
+      }
+    }
+    return counts;
+  }
+
+  Grammar grammar() const {
+    Grammar result;
+    result.first = table_.firsts;
+    result.second = table_.seconds;
+    result.copies = table_.copies;
+    result.size = table_.sizes;
+    result.root = table_.roots;
+    result.read_offsets = table_.read_offsets;
+    result.reads = table_.reads;
+    result.order.resize(graph_.nodes());
+    result.unit_offsets.push_back(0);
+    for (uint32_t node = 0; node < graph_.nodes(); ++node) {
+      const uint32_t unit = unit_[node];
+      if (root_[unit] != node) continue;
+      const uint64_t begin = result.unit_offsets.back();
+      for_members(unit, [&](uint32_t member) { result.order[begin + place_[member]] = member; });
+      result.unit_offsets.push_back(begin + table_.sizes[label_[unit]]);
+      result.unit_labels.push_back(label_[unit]);
+    }
+    return result;
+  }
+
+ private:
+  struct Waiting {
+    uint32_t count, size, pair;
+  };
+
+  static size_t shared_edges(const BlockGraph& graph) {
+    size_t edges = 0;
+    for (uint32_t node = 0; node < graph.nodes(); ++node) {
+      if (graph.out_degree(node) > 1) edges += graph.out_degree(node);
+    }
+    return edges;
+  }
+
+  std::span<const uint32_t> targets(uint32_t node) const {
+    return graph_.out_targets.subspan(static_cast<size_t>(graph_.out_offsets[node]), graph_.out_degree(node));
+  }
+
+  uint32_t consumer_of(uint32_t unit) const { return unit_[targets(root_[unit]).front()]; }
+  uint32_t size_of(uint32_t unit) const { return table_.sizes[label_[unit]]; }
+
+  template <class Visit>
+  void for_members(uint32_t unit, Visit visit) const {
+    uint32_t member = unit;
+    do {
+      const uint32_t next = next_member_[member];
+      visit(member);
+      member = next;
+    } while (member != unit);
+  }
+
+  // The unit becomes a child of its only consumer.
+  void link(uint32_t unit) {
+    const uint32_t parent = consumer_of(unit);
+    linked_[unit] = 1;
+    previous_child_[unit] = kNobody;
+    next_child_[unit] = child_[parent];
+    if (child_[parent] != kNobody) previous_child_[child_[parent]] = unit;
+    child_[parent] = unit;
+  }
+
+  void unlink(uint32_t unit) {
+    if (!linked_[unit]) return;
+    linked_[unit] = 0;
+    if (previous_child_[unit] != kNobody) next_child_[previous_child_[unit]] = next_child_[unit];
+    else child_[consumer_of(unit)] = next_child_[unit];
+    if (next_child_[unit] != kNobody) previous_child_[next_child_[unit]] = previous_child_[unit];
+  }
+
+  // Where the unit's consumer reads it, as its nodes are numbered.
+  Reads reads_of(uint32_t unit) const {
+    Reads reads;
+    const uint32_t root = root_[unit];
+    for (int64_t e = graph_.out_offsets[root]; e < graph_.out_offsets[root + 1]; ++e) {
+      reads.emplace_back(place_[graph_.out_targets[e]], graph_.out_labels[e]);
+    }
+    std::sort(reads.begin(), reads.end());
+    return reads;
+  }
+
+  // Puts the unit among the pairs of its kind; places that look alike count as one.
+  void classify(uint32_t unit) {
+    pairs_.remove(unit);
+    const uint32_t root = root_[unit];
+    if (!linked_[unit] || graph_.closed[root] || cut_[root]) return;
+    const uint32_t consumer = consumer_of(unit), label = label_[consumer];
+    if (label_[unit] != label && size_of(unit) + size_of(consumer) > limits_.max_size) return;
+    Reads reads = reads_of(unit);
+    for (auto& read : reads) read.first = table_.twin(label, read.first);
+    std::sort(reads.begin(), reads.end());
+    content_.assign({label_[unit], label});
+    for (const auto& [place, edge] : reads) {
+      content_.push_back(place);
+      content_.push_back(edge);
+    }
+    pairs_.add(unit, pairs_.intern(content_));
+  }
+
+  void classify_around(uint32_t unit) {
+    for (uint32_t child = child_[unit]; child != kNobody; child = next_child_[child]) classify(child);
+    classify(unit);
+  }
+
+  // What merging every pair of the kind saves; of equal kinds the smaller comes first, then the lesser content.
+  bool later(const Waiting& a, const Waiting& b) const {
+    if (a.count != b.count) return a.count < b.count;
+    if (a.size != b.size) return a.size > b.size;
+    const auto one = pairs_.content(a.pair), other = pairs_.content(b.pair);
+    return std::lexicographical_compare(other.begin(), other.end(), one.begin(), one.end());
+  }
+
+  void queue_touched() {
+    for (uint32_t id : pairs_.touched) {
+      auto& pair = pairs_[id];
+      const auto content = pairs_.content(id);
+      const uint32_t needed = content[0] == content[1] ? limits_.min_count - 1 : limits_.min_count;
+      if (pair.count <= pair.queued || pair.count < std::max(needed, 1u)) continue;
+      pair.queued = pair.count;
+      heap_.push_back({pair.count, table_.sizes[content[0]] + table_.sizes[content[1]], id});
+      std::push_heap(heap_.begin(), heap_.end(), [this](const auto& a, const auto& b) { return later(a, b); });
+    }
+    pairs_.touched.clear();
+  }
+
+  void merge_all(const KeepGoing& keep_going) {
+    queue_touched();
+    const double most = heap_.empty() ? 1.0 : heap_.front().count;
+    for (size_t rules = 0; !heap_.empty(); ++rules) {
+      if (rules % kCheckEvery == 0 && keep_going && !keep_going(1.0 - heap_.front().count / most)) throw Stopped();
+      std::pop_heap(heap_.begin(), heap_.end(), [this](const auto& a, const auto& b) { return later(a, b); });
+      const Waiting top = heap_.back();
+      heap_.pop_back();
+      auto& pair = pairs_[top.pair];
+      if (pair.queued != top.count) continue;  // it waits with a higher count, too
+      pair.queued = 0;
+      if (pair.count != top.count) {
+        if (pair.count) pairs_.touched.push_back(top.pair);
+        queue_touched();
+        continue;
+      }
+      std::vector<uint32_t> units = pairs_.units(top.pair);
+      std::sort(units.begin(), units.end(), [this](uint32_t a, uint32_t b) { return root_[a] < root_[b]; });
+      const auto content = pairs_.content(top.pair);
+      if (content[0] == content[1]) fold(units, top.pair);
+      else if (limits_.min_graphs < 2 || graphs_of(units) >= limits_.min_graphs) merge(units, top.pair);
+      queue_touched();
+    }
+  }
+
+  uint32_t graphs_of(const std::vector<uint32_t>& units) const {
+    uint32_t graphs = 0;
+    auto last = graph_.node_offsets.end();
+    for (uint32_t unit : units) {
+      const auto graph = std::upper_bound(graph_.node_offsets.begin(), graph_.node_offsets.end(), int64_t(root_[unit]));
+      graphs += graph != last;
+      last = graph;
+    }
+    return graphs;
+  }
+
+  // Nodes of the units by place, those of later units after those of earlier ones.
+  std::vector<uint32_t> nodes_of(std::span<const uint32_t> units) const {
+    std::vector<uint32_t> nodes;
+    for (uint32_t unit : units) {
+      const size_t begin = nodes.size();
+      nodes.resize(begin + size_of(unit));
+      for_members(unit, [&](uint32_t member) { nodes[begin + place_[member]] = member; });
+    }
+    return nodes;
+  }
+
+  void merge(const std::vector<uint32_t>& units, uint32_t kind) {
+    std::map<Reads, SymbolTable::Match> known;
+    for (uint32_t unit : units) {
+      if (pairs_.pair_of[unit] != kind) continue;  // its consumer has just been merged with another one
+      const uint32_t consumer = consumer_of(unit);
+      const bool above = size_of(unit) > size_of(consumer);  // the larger part keeps its numbers
+      const uint32_t large = above ? unit : consumer, small = above ? consumer : unit;
+      auto [found, fresh] = known.try_emplace(reads_of(unit));
+      SymbolTable::Match& match = found->second;
+      const uint32_t shift = size_of(large);
+      if (fresh) {
+        const uint32_t root = table_.roots[label_[consumer]] + (above ? shift : 0);
+        match = table_.of(nodes_of(std::array{large, small}), label_[large], label_[small], 0, root, found->first);
+      }
+      for_members(small, [&](uint32_t member) { place_[member] += shift; });
+      const uint32_t merged = absorb(unit, consumer);
+      renumber(merged, match);
+    }
+  }
+
+  void renumber(uint32_t unit, const SymbolTable::Match& match) {
+    if (!match.image.empty()) for_members(unit, [&](uint32_t member) { place_[member] = match.image[place_[member]]; });
+    label_[unit] = match.symbol;
+    classify_around(unit);
+  }
+
+  // Chains of equal units become one unit each.
+  void fold(const std::vector<uint32_t>& units, uint32_t kind) {
+    std::unordered_map<uint32_t, uint32_t> before;  // the unit that a unit continues
+    for (uint32_t unit : units) before.try_emplace(consumer_of(unit), unit);
+    const Reads link = reads_of(units.front());
+    std::map<uint32_t, SymbolTable::Match> known;
+    std::vector<std::vector<uint32_t>> chains;
+    for (uint32_t unit : units) {
+      if (before.contains(unit) || before.at(consumer_of(unit)) != unit) continue;  // not the first of its chain
+      std::vector<uint32_t> chain{unit};
+      for (;;) {
+        const uint32_t last = chain.back();
+        if (pairs_.pair_of[last] != kind) break;
+        const uint32_t next = consumer_of(last);
+        if (before.at(next) != last) break;
+        if (!align(last, next, link)) {
+          chains.push_back(chain);
+          chain.clear();
+        }
+        chain.push_back(next);
+      }
+      chains.push_back(chain);
+    }
+    for (const auto& chain : chains) {
+      if (chain.size() < 2) continue;
+      const uint32_t label = label_[chain[0]], size = table_.sizes[label], root = table_.roots[label];
+      const auto copies = static_cast<uint32_t>(chain.size());
+      auto [found, fresh] = known.try_emplace(copies);
+      SymbolTable::Match& match = found->second;
+      if (fresh) match = table_.of(nodes_of(chain), label, kNobody, copies, (copies - 1) * size + root, link);
+      for (uint32_t i = 0; i < copies; ++i) for_members(chain[i], [&](uint32_t member) { place_[member] += i * size; });
+      uint32_t merged = chain[0];
+      for (uint32_t i = 1; i < copies; ++i) merged = absorb(merged, chain[i]);
+      renumber(merged, match);
+    }
+  }
+
+  // Numbers the nodes of `next` so that it reads `unit` where the link says; false where no symmetry allows it.
+  bool align(uint32_t unit, uint32_t next, const Reads& link) {
+    const Reads reads = reads_of(unit);
+    if (reads == link) return true;
+    const std::vector<uint32_t> nodes = nodes_of(std::array{next});
+    std::vector<uint32_t> image;
+    const Region here = table_.reader().read_with_entry(nodes, reads);
+    if (!isomorphic(here, table_.reader().read_with_entry(nodes, link), image)) return false;
+    for (uint32_t node : nodes) place_[node] = image[place_[node]];
+    return true;
+  }
+
+  // Joins a unit and its only consumer; the handle of the larger stays. Places and the label are the caller's.
+  uint32_t absorb(uint32_t unit, uint32_t consumer) {
+    const bool above = size_of(unit) > size_of(consumer);
+    const uint32_t large = above ? unit : consumer, small = above ? consumer : unit;
+    const bool child = linked_[consumer];
+    pairs_.remove(unit);
+    pairs_.remove(consumer);
+    unlink(unit);
+    if (child) unlink(consumer);
+    const uint32_t root = root_[consumer];
+    for_members(small, [&](uint32_t member) { unit_[member] = large; });
+    std::vector<uint32_t> now_children;
+    for_members(small, [&](uint32_t member) {
+      for (int64_t e = graph_.in_offsets[member]; e < graph_.in_offsets[member + 1]; ++e) {
+        const uint32_t source = graph_.in_sources[e];
+        if (unit_[source] == large || !feeds_.erase(source, small)) continue;
+        if (!feeds_.contains(source, large)) feeds_.insert(source, large);
+        else if (--consumers_[source] == 1) now_children.push_back(unit_[source]);
+      }
+    });
+    std::swap(next_member_[large], next_member_[small]);
+    root_[large] = root;
+    while (child_[small] != kNobody) {
+      const uint32_t moved = child_[small];
+      child_[small] = next_child_[moved];
+      next_child_[moved] = child_[large];
+      previous_child_[moved] = kNobody;
+      if (child_[large] != kNobody) previous_child_[child_[large]] = moved;
+      child_[large] = moved;
+    }
+    for (uint32_t fresh : now_children) link(fresh);
+    if (child) link(large);
+    return large;
+  }
+
+  const BlockGraph& graph_;
+  const BlockLimits& limits_;
+  SymbolTable table_;
+  PairTable pairs_;
+  FeedSet feeds_;
+  std::vector<uint8_t> cut_;  // [nodes] roots that stay for now
+  std::vector<uint32_t> unit_, place_, next_member_;
+  std::vector<uint32_t> label_, root_;  // by handle
+  std::vector<uint32_t> consumers_;     // by root: how many units read it
+  std::vector<uint32_t> child_, next_child_, previous_child_;
+  std::vector<uint8_t> linked_;
+  std::vector<Waiting> heap_;
+  std::vector<uint32_t> content_;
+};
+
+}  // namespace
+
+std::vector<uint32_t> block_levels(const BlockGraph& graph) {
+  std::vector<uint32_t> level(graph.nodes(), 0), open(graph.nodes()), ready;
+  for (uint32_t node = 0; node < graph.nodes(); ++node) {
+    open[node] = static_cast<uint32_t>(graph.in_offsets[node + 1] - graph.in_offsets[node]);
+    if (open[node] == 0) ready.push_back(node);
+  }
+  for (size_t done = 0; done < ready.size(); ++done) {
+    const uint32_t node = ready[done];
+    for (int64_t e = graph.out_offsets[node]; e < graph.out_offsets[node + 1]; ++e) {
+      const uint32_t target = graph.out_targets[e];
+      level[target] = std::max(level[target], level[node] + 1);
+      if (--open[target] == 0) ready.push_back(target);
+    }
+  }
+  if (ready.size() < graph.nodes()) {
+    const auto node = std::find_if(open.begin(), open.end(), [](uint32_t n) { return n > 0; }) - open.begin();
+    throw BadInput("cycle at node " + std::to_string(node));
+  }
+  return level;
+}
+
+Grammar make_grammar(const BlockGraph& graph, const BlockLimits& limits, const KeepGoing& keep_going) {
+  const std::vector<uint32_t> levels = block_levels(graph);
+  const uint32_t types = graph.types.empty() ? 0 : *std::max_element(graph.types.begin(), graph.types.end()) + 1;
+  const size_t graphs = graph.node_offsets.size() - 1;
+  std::vector<uint8_t> cuts(graph.nodes(), 0), asked(graphs, 1);
+  Grammar best;
+  std::vector<uint32_t> fewest;  // units of each graph without cuts
+  // First without cuts, then with them, then with those only that left fewer units of their graph.
+  for (int round = 0; round < 3; ++round) {
+    Merging merging(graph, limits, levels, types, cuts);
+    merging.run(keep_going);
+    Grammar made = merging.grammar();
+    if (round == 0 || made.unit_labels.size() < best.unit_labels.size()) best = std::move(made);
+    if (round == 2) break;
+    const std::vector<uint32_t> units = merging.units_of_graphs();
+    if (round == 0) fewest = units;
+    else for (size_t g = 0; g < graphs; ++g) asked[g] = asked[g] && units[g] < fewest[g];
+    if (round == 0) cuts = RunFinder(graph, levels).cuts(merging.unit_of(), asked, keep_going);
+    bool any = false, dropped = false;
+    for (size_t g = 0; g < graphs; ++g) {
+      for (int64_t node = graph.node_offsets[g]; node < graph.node_offsets[g + 1]; ++node) {
+        if (!asked[g] && cuts[node]) {
+          cuts[node] = 0;
+          dropped = true;
+        }
+        any |= cuts[node] != 0;
+      }
+    }
+    if (!any || (round == 1 && !dropped)) break;
+  }
+  return best;
+}
+
+}  // namespace grade

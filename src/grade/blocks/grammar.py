@@ -1,0 +1,206 @@
+"""The grammar of a graph set: symbols for regions that repeat, and the units that are left of every graph.
+
+A unit is a region of one graph that edges leave from one node only. Its symbol is its isomorphism class, with the types
+of nodes and edges and, where the set has them, operand positions. The native core merges units pair by pair
+(native/blocks.hpp); here is what came out, and the way back: `Grammar.inlined` gives the set again, exactly.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grade import _core
+from grade.errors import InputError
+from grade.graphs import GraphSet
+from grade.graphs.graph_set import offsets_of
+from grade.graphs.strings import ranges
+
+NO_LIMIT = 2**32 - 1
+NOTHING = 2**32 - 1  # the parts of a single node
+
+
+@dataclass(frozen=True, eq=False)
+class Wiring:
+    """A graph set as the core wants it: what makes nodes and edges equal, as numbers."""
+
+    node_offsets: NDArray[np.int64]  # [graphs + 1]
+    types: NDArray[np.uint32]  # [nodes]
+    sources: NDArray[np.uint32]  # [edges], global node ids
+    targets: NDArray[np.uint32]  # [edges]
+    labels: NDArray[np.uint32]  # [edges]
+    closed: NDArray[np.bool_]  # [nodes] needed outside of the graph
+    names: tuple[str, ...]  # of the graphs, for messages
+
+    @classmethod
+    def of(cls, graphs: GraphSet) -> "Wiring":
+        """Types are numbered by name, so that results do not depend on the order of a vocabulary."""
+        nodes, edges = rank(graphs.node_vocabulary), rank(graphs.edge_vocabulary)
+        return cls(
+            graphs.node_offsets,
+            nodes[graphs.node_types].astype(np.uint32),
+            np.repeat(np.arange(graphs.nodes, dtype=np.uint32), np.diff(graphs.out_offsets)),
+            graphs.out_targets,
+            edges[graphs.out_types].astype(np.uint32),
+            np.diff(graphs.out_offsets) == 0,
+            tuple(graphs.graph_names),
+        )
+
+
+def rank(words: tuple[str, ...]) -> NDArray[np.int64]:
+    """[words] the place of each in alphabetical order.
+
+    >>> rank(("b", "a", "c"))
+    array([1, 0, 2])
+    """
+    places = np.empty(len(words), np.int64)
+    places[sorted(range(len(words)), key=words.__getitem__)] = np.arange(len(words))
+    return places
+
+
+@dataclass(frozen=True, eq=False)
+class Grammar:
+    """Symbols and units.
+
+    Symbols below ``types`` are single nodes. Other symbols have two parts, and the one that has the root reads the
+    root of the other; or are repetitions: ``copies`` of ``first``, each of which reads the root of the one before it.
+    The nodes of a symbol are numbered by place: those of the first part, then those of the second. A unit lists its
+    nodes by place, so that the same place is the same role in each unit of a symbol.
+    """
+
+    wiring: Wiring
+    types: int
+    first: NDArray[np.int64]  # [symbols] parts
+    second: NDArray[np.int64]
+    copies: NDArray[np.int64]  # [symbols] 0 where it is no repetition
+    sizes: NDArray[np.int64]  # [symbols] nodes
+    roots: NDArray[np.int64]  # [symbols] place of the root
+    read_offsets: NDArray[np.int64]  # [symbols + 1]
+    reads: NDArray[np.uint32]  # [reads, 2] place in the part that reads, edge label
+    labels: NDArray[np.int64]  # [units] symbols
+    offsets: NDArray[np.int64]  # [units + 1] into order
+    order: NDArray[np.uint32]  # [nodes] the nodes of each unit by place; units by graph
+
+    @property
+    def symbols(self) -> int:
+        return len(self.sizes)
+
+    @cached_property
+    def graph_of_unit(self) -> NDArray[np.int64]:
+        """[units] the graph that each lies in."""
+        starts = self.order[self.offsets[:-1]].astype(np.int64)
+        return np.searchsorted(self.wiring.node_offsets, starts, side="right") - 1
+
+    @cached_property
+    def unit_of(self) -> NDArray[np.int64]:
+        """[nodes] the unit of each."""
+        units = np.empty(len(self.order), np.int64)
+        units[self.order] = np.repeat(np.arange(len(self.labels)), np.diff(self.offsets))
+        return units
+
+    @cached_property
+    def between(self) -> NDArray[np.bool_]:
+        """[edges] whether an edge leads from one unit to another. All others follow from the symbols."""
+        return np.asarray(self.unit_of[self.wiring.sources] != self.unit_of[self.wiring.targets])
+
+    def structure(self, symbol: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Node types [size] and edges [edges, 3] (place, place, label) of a symbol, by inlining its rules."""
+        types = np.empty(self.sizes[symbol], np.int64)
+        edges: list[NDArray[np.int64]] = []
+        waiting = [(symbol, 0)]
+        while waiting:
+            part, begin = waiting.pop()
+            if part < self.types:
+                types[begin] = part
+                continue
+            reads = self.reads[self.read_offsets[part] : self.read_offsets[part + 1]].astype(np.int64)
+            first, size = int(self.first[part]), int(self.sizes[self.first[part]])
+            if self.copies[part]:
+                links = [(begin + i * size, begin + (i - 1) * size) for i in range(1, self.copies[part])]
+                waiting += [(first, begin + i * size) for i in range(self.copies[part])]
+                root = self.roots[first]
+            else:
+                second = int(self.second[part])
+                waiting += [(first, begin), (second, begin + size)]
+                below = self.roots[part] < size  # the first part has the root and reads the second
+                links = [(begin, begin + size) if below else (begin + size, begin)]
+                root = self.roots[second if below else first]
+            for reader, read in links:
+                edges.append(
+                    np.stack(
+                        [np.full(len(reads), read + root), reader + reads[:, 0], reads[:, 1]], axis=1
+                    ).astype(np.int64)
+                )
+        return types, np.concatenate(edges) if edges else np.empty((0, 3), np.int64)
+
+    def inlined(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Types [nodes] and edges [edges, 3] (source, target, label) of the whole set, sorted: from the symbols of the
+        units and the edges between units alone.
+        """
+        wiring = self.wiring
+        types = np.empty(len(self.order), np.uint32)
+        outer = np.stack([wiring.sources, wiring.targets, wiring.labels], axis=1).astype(np.int64)
+        edges = [outer[self.between]]
+        for symbol in np.unique(self.labels):
+            inner_types, inner = self.structure(int(symbol))
+            units = np.flatnonzero(self.labels == symbol)
+            nodes = self.order[ranges(self.offsets[units], np.full(len(units), self.sizes[symbol]))]
+            nodes = nodes.reshape(len(units), -1).astype(np.int64)
+            types[nodes] = inner_types
+            labels = np.broadcast_to(inner[:, 2], (len(units), len(inner)))
+            edges.append(np.stack([nodes[:, inner[:, 0]], nodes[:, inner[:, 1]], labels], axis=2).reshape(-1, 3))
+        found = np.concatenate(edges)
+        return types, found[np.lexsort((found[:, 1], found[:, 0]))]
+
+
+def make_grammar(
+    wiring: Wiring,
+    min_count: int = 2,
+    min_graphs: int = 1,
+    max_size: int | None = None,
+    progress: Callable[[float], bool] | None = None,
+) -> Grammar:
+    """Merge units until nothing occurs often enough."""
+    nodes = len(wiring.types)
+    order = np.lexsort((wiring.targets, wiring.sources))
+    back = np.lexsort((wiring.sources, wiring.targets))
+    try:
+        made: dict[str, Any] = _core.block_grammar(
+            wiring.node_offsets,
+            wiring.types,
+            offsets_of(wiring.sources[order].astype(np.int64), nodes),
+            wiring.targets[order],
+            wiring.labels[order],
+            offsets_of(wiring.targets[back].astype(np.int64), nodes),
+            wiring.sources[back],
+            wiring.labels[back],
+            wiring.closed.astype(np.uint8),
+            min_count,
+            min_graphs,
+            NO_LIMIT if max_size is None else max_size,
+            progress,
+        )
+    except ValueError as error:
+        node = int(str(error).rpartition(" ")[2])
+        graph = int(np.searchsorted(wiring.node_offsets, node, side="right")) - 1
+        raise InputError(
+            f"The graph {wiring.names[graph]!r} has a directed cycle; blocks are regions of acyclic graphs, so leave it"
+            " out or cut the cycle."
+        ) from None
+    return Grammar(
+        wiring=wiring,
+        types=int(np.flatnonzero(made["size"] > 1)[0]) if (made["size"] > 1).any() else len(made["size"]),
+        first=made["first"].astype(np.int64),
+        second=made["second"].astype(np.int64),
+        copies=made["copies"].astype(np.int64),
+        sizes=made["size"].astype(np.int64),
+        roots=made["root"].astype(np.int64),
+        read_offsets=made["read_offsets"].astype(np.int64),
+        reads=made["reads"].reshape(-1, 2),
+        labels=made["unit_labels"].astype(np.int64),
+        offsets=made["unit_offsets"].astype(np.int64),
+        order=made["order"],
+    )

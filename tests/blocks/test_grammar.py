@@ -1,0 +1,62 @@
+"""The grammar against the set that it was made of."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grade import GraphSet, InputError
+from grade.blocks.grammar import Grammar, Wiring, make_grammar
+from grade.sources import load
+from tests.blocks.graphs import acyclic_sets, stacks
+
+
+def assert_exact(grammar: Grammar) -> None:
+    """Inlining gives the set back, and units are what they say."""
+    wiring = grammar.wiring
+    types, edges = grammar.inlined()
+    given = np.stack([wiring.sources, wiring.targets, wiring.labels], axis=1).astype(np.int64)
+    np.testing.assert_array_equal(types, wiring.types)
+    np.testing.assert_array_equal(edges, given[np.lexsort((given[:, 1], given[:, 0]))])
+    np.testing.assert_array_equal(np.sort(grammar.order), np.arange(len(wiring.types)))
+    # Edges leave a unit from its root only, and never one whose output is needed elsewhere.
+    roots = grammar.order[grammar.offsets[:-1] + grammar.roots[grammar.labels]]
+    assert set(wiring.sources[grammar.between].tolist()) <= set(roots.tolist())
+    assert set(np.flatnonzero(wiring.closed).tolist()) <= set(roots.tolist())
+
+
+@given(acyclic_sets(), st.integers(2, 4))
+@settings(deadline=None, max_examples=300)
+def test_inlining_gives_the_input_back(graphs: GraphSet, min_count: int) -> None:
+    assert_exact(make_grammar(Wiring.of(graphs), min_count=min_count))
+
+
+@pytest.mark.parametrize("name", ["zoo-mini", "zoo", "darts:1", "nas-bench-201"])
+def test_inlining_gives_real_sets_back(name: str) -> None:
+    assert_exact(make_grammar(Wiring.of(load(name)), min_count=5))
+
+
+@given(stacks())
+@settings(deadline=None, max_examples=300)
+def test_a_stack_of_copies_is_one_repetition(stack: tuple[GraphSet, int, int]) -> None:
+    graphs, copies, size = stack
+    grammar = make_grammar(Wiring.of(graphs))
+    assert_exact(grammar)
+    repetitions = grammar.labels[grammar.copies[grammar.labels] > 0]
+    assert len(repetitions) == 1, grammar.sizes[grammar.labels]
+    times = int(grammar.copies[repetitions[0]])
+    assert times * grammar.sizes[grammar.first[repetitions[0]]] == copies * size
+    assert times % copies == 0  # more than the copies only where the block is a stack itself
+
+
+def test_a_cycle_is_refused() -> None:
+    graphs = GraphSet.from_edges(
+        node_counts=[1, 2],
+        node_types=[0, 0, 0],
+        edge_counts=[0, 2],
+        edges=[[0, 1], [1, 0]],
+        node_vocabulary=["a"],
+        graph_names=["fine", "round"],
+    )
+    with pytest.raises(InputError, match="'round' has a directed cycle"):
+        make_grammar(Wiring.of(graphs))
