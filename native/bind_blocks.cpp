@@ -43,6 +43,7 @@ nb::dict grammar(Vector<int64_t> node_offsets, Vector<uint32_t> types, Vector<in
   result["unit_labels"] = copied(made.unit_labels);
   result["unit_offsets"] = copied(made.unit_offsets);
   result["order"] = copied(made.order);
+  result["levels"] = copied(made.levels);
   return result;
 }
 

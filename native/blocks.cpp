@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "blocks_identity.hpp"
 #include "blocks_pairs.hpp"
@@ -221,9 +222,19 @@ class Merging {
       std::sort(units.begin(), units.end(), [this](uint32_t a, uint32_t b) { return root_[a] < root_[b]; });
       const auto content = pairs_.content(top.pair);
       if (content[0] == content[1]) fold(units, top.pair);
-      else if (limits_.min_graphs < 2 || graphs_of(units) >= limits_.min_graphs) merge(units, top.pair);
+      else if (consumers_of(units) >= limits_.min_count &&
+               (limits_.min_graphs < 2 || graphs_of(units) >= limits_.min_graphs)) {
+        merge(units, top.pair);
+      }
       queue_touched();
     }
+  }
+
+  // A unit that reads several of the kind can be merged with one of them only.
+  size_t consumers_of(const std::vector<uint32_t>& units) const {
+    std::unordered_set<uint32_t> consumers;
+    for (uint32_t unit : units) consumers.insert(consumer_of(unit));
+    return consumers.size();
   }
 
   uint32_t graphs_of(const std::vector<uint32_t>& units) const {
@@ -297,7 +308,8 @@ class Merging {
       }
       chains.push_back(chain);
     }
-    for (const auto& chain : chains) {
+    for (auto& chain : chains) {
+      if (!reads_one_tensor(chain.front(), link)) chain.erase(chain.begin());
       if (chain.size() < 2) continue;
       const uint32_t label = label_[chain[0]], size = table_.sizes[label], root = table_.roots[label];
       const auto copies = static_cast<uint32_t>(chain.size());
@@ -309,6 +321,29 @@ class Merging {
       for (uint32_t i = 1; i < copies; ++i) merged = absorb(merged, chain[i]);
       renumber(merged, match);
     }
+  }
+
+  // Whether the first of a chain reads one tensor where the others read the one before them. If it reads several, the
+  // chain starts after it: people cut where a single tensor crosses.
+  bool reads_one_tensor(uint32_t unit, const Reads& link) const {
+    const std::vector<uint32_t> nodes = nodes_of(std::array{unit});
+    std::vector<uint32_t> common;
+    for (size_t i = 0; i < link.size(); ++i) {
+      const uint32_t node = nodes[link[i].first];
+      std::vector<uint32_t> sources;
+      for (int64_t e = graph_.in_offsets[node]; e < graph_.in_offsets[node + 1]; ++e) {
+        const uint32_t source = graph_.in_sources[e];
+        if (graph_.in_labels[e] == link[i].second && unit_[source] != unit) sources.push_back(source);
+      }
+      if (i == 0) {
+        common = std::move(sources);
+        continue;
+      }
+      if (common.empty() && sources.empty()) continue;  // an input of the graph, which is no node
+      std::erase_if(common, [&](uint32_t s) { return std::find(sources.begin(), sources.end(), s) == sources.end(); });
+      if (common.empty()) return false;
+    }
+    return true;
   }
 
   // Numbers the nodes of `next` so that it reads `unit` where the link says; false where no symmetry allows it.
@@ -426,6 +461,7 @@ Grammar make_grammar(const BlockGraph& graph, const BlockLimits& limits, const K
     }
     if (!any || (round == 1 && !dropped)) break;
   }
+  best.levels = levels;
   return best;
 }
 

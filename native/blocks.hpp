@@ -51,6 +51,7 @@ struct Grammar {
   std::vector<uint32_t> unit_labels;
   std::vector<uint64_t> unit_offsets;  // [units + 1] into `order`
   std::vector<uint32_t> order;         // [nodes] the nodes of each unit by place, units by graph and root
+  std::vector<uint32_t> levels;        // [nodes] longest path from a source
 };
 
 // Longest path from a source to each node; throws BadInput where a graph has a cycle.

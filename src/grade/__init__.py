@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from grade.graphs import Pattern as Pattern
     from grade.graphs import PatternTable as PatternTable
     from grade.graphs import SubgraphSample as SubgraphSample
+    from grade.blocks import blocks as blocks
     from grade.mine import mine as mine
 
 __version__ = "0.2.0"
@@ -21,6 +22,7 @@ ON_DEMAND = {
     "Pattern": "grade.graphs:Pattern",
     "PatternTable": "grade.graphs:PatternTable",
     "SubgraphSample": "grade.graphs:SubgraphSample",
+    "blocks": "grade.blocks",
     "mine": "grade.mine",
 }
 __all__ = ["__version__", *ON_DEMAND]

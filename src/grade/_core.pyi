@@ -22,6 +22,25 @@ class Graph:
         threads: int = 1,
     ) -> None: ...
 
+def block_grammar(
+    node_offsets: NDArray[np.int64],
+    types: NDArray[np.uint32],
+    out_offsets: NDArray[np.int64],
+    out_targets: NDArray[np.uint32],
+    out_labels: NDArray[np.uint32],
+    in_offsets: NDArray[np.int64],
+    in_sources: NDArray[np.uint32],
+    in_labels: NDArray[np.uint32],
+    closed: NDArray[np.uint8],
+    min_count: int,
+    min_graphs: int,
+    max_size: int,
+    progress: Callable[..., bool | None] | None,
+) -> dict[str, Any]:
+    """Symbols (first, second, copies, size, root, read_offsets, reads), units (unit_labels, unit_offsets, order) and
+    levels of native/blocks.hpp.
+    """
+
 def canonical_forms(
     node_types: NDArray[np.uint16], edges: NDArray[np.uint8]
 ) -> tuple[NDArray[np.uint16], NDArray[np.uint8], NDArray[np.uint8], NDArray[np.int64]]:
@@ -362,21 +381,3 @@ def null_draw(
     progress: Callable[..., bool | None] | None,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     """(edges [n, 2] of one draw as ids of the set, types [n]), self-loops left out."""
-
-def block_grammar(
-    node_offsets: NDArray[np.int64],
-    types: NDArray[np.uint32],
-    out_offsets: NDArray[np.int64],
-    out_targets: NDArray[np.uint32],
-    out_labels: NDArray[np.uint32],
-    in_offsets: NDArray[np.int64],
-    in_sources: NDArray[np.uint32],
-    in_labels: NDArray[np.uint32],
-    closed: NDArray[np.uint8],
-    min_count: int,
-    min_graphs: int,
-    max_size: int,
-    progress: Callable[[float], bool] | None,
-) -> dict[str, Any]:
-    """Symbols (first, second, copies, size, root, read_offsets, reads) and units (unit_labels, unit_offsets, order)
-    of native/blocks.hpp."""

@@ -5,7 +5,8 @@ of nodes and edges and, where the set has them, operand positions. The native co
 (native/blocks.hpp); here is what came out, and the way back: `Grammar.inlined` gives the set again, exactly.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,14 +19,37 @@ from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.graphs.graph_set import offsets_of
 from grade.graphs.strings import ranges
+from grade.progress import Progress
 
 NO_LIMIT = 2**32 - 1
 NOTHING = 2**32 - 1  # the parts of a single node
 
 
+# Operators of two operands that can change places without changing the result, bit by bit.
+COMMUTATIVE = frozenset(
+    [
+        "add",
+        "mul",
+        "and",
+        "or",
+        "xor",
+        "equal",
+        "max",
+        "min",
+        "bitwiseand",
+        "bitwiseor",
+        "bitwisexor",
+        "eq",
+        "ne",
+    ]
+)
+COMMUTATIVE |= frozenset(["maximum", "minimum", "logical_and", "logical_or", "logical_xor"])
+COMMUTATIVE |= frozenset(["bitwise_and", "bitwise_or", "bitwise_xor"])
+
+
 @dataclass(frozen=True, eq=False)
 class Wiring:
-    """A graph set as the core wants it: what makes nodes and edges equal, as numbers."""
+    """A graph set as the core wants it: what makes nodes and edges equal, as numbers. Edges by target, then source."""
 
     node_offsets: NDArray[np.int64]  # [graphs + 1]
     types: NDArray[np.uint32]  # [nodes]
@@ -33,24 +57,56 @@ class Wiring:
     targets: NDArray[np.uint32]  # [edges]
     labels: NDArray[np.uint32]  # [edges]
     closed: NDArray[np.bool_]  # [nodes] needed outside of the graph
-    names: tuple[str, ...]  # of the graphs, for messages
+    type_names: tuple[str, ...]
+    label_names: tuple[tuple[str, str], ...]  # edge type, operand word
+    graph_names: Sequence[str]
 
     @classmethod
-    def of(cls, graphs: GraphSet) -> "Wiring":
-        """Types are numbered by name, so that results do not depend on the order of a vocabulary."""
-        nodes, edges = rank(graphs.node_vocabulary), rank(graphs.edge_vocabulary)
+    def of(cls, graphs: GraphSet, operands: bool = True) -> "Wiring":
+        """Types are numbered by name, so that results do not depend on the order of a vocabulary.
+
+        Operand places tell edges apart where the set knows them, except those into an operator whose operands can
+        change places.
+        """
+        targets = np.repeat(np.arange(graphs.nodes, dtype=np.uint32), np.diff(graphs.in_offsets))
+        words = graphs.operand_vocabulary
+        places = np.zeros(graphs.edges, np.int64)
+        if operands and graphs.in_operands is not None:
+            places = graphs.in_operands.astype(np.int64)
+            commutes = np.array([base_name(name) in COMMUTATIVE for name in graphs.node_vocabulary], np.bool_)
+            free = tuple("+".join(re.sub(r"\d+$", "*", arc) for arc in word.split("+")) for word in words)
+            places[commutes[graphs.node_types[targets]]] += len(words)
+            words = (*words, *free)
+        kinds = graphs.in_types.astype(np.int64) * len(words) + places
+        met, labels = np.unique(kinds, return_inverse=True)
+        names = [
+            (graphs.edge_vocabulary[kind // len(words)], words[kind % len(words)]) for kind in met.tolist()
+        ]
+        distinct = sorted(set(names))
+        number = np.array([distinct.index(name) for name in names], np.uint32)
         return cls(
             graphs.node_offsets,
-            nodes[graphs.node_types].astype(np.uint32),
-            np.repeat(np.arange(graphs.nodes, dtype=np.uint32), np.diff(graphs.out_offsets)),
-            graphs.out_targets,
-            edges[graphs.out_types].astype(np.uint32),
-            np.diff(graphs.out_offsets) == 0,
-            tuple(graphs.graph_names),
+            rank(graphs.node_vocabulary)[graphs.node_types].astype(np.uint32),
+            graphs.in_sources,
+            targets,
+            number[labels] if len(names) else np.zeros(0, np.uint32),
+            graphs.outputs & (np.diff(graphs.out_offsets) > 0),
+            tuple(sorted(graphs.node_vocabulary)),
+            tuple(distinct),
+            graphs.graph_names,
         )
 
 
-def rank(words: tuple[str, ...]) -> NDArray[np.int64]:
+def base_name(type_name: str) -> str:
+    """An operator's name without domain, overload and attributes, in small letters.
+
+    >>> base_name("com.microsoft::FusedConv[group=1]"), base_name("aten.add"), base_name("Conv")
+    ('fusedconv', 'add', 'conv')
+    """
+    return type_name.partition("[")[0].rpartition("::")[2].rpartition(".")[2].lower()
+
+
+def rank(words: Sequence[str]) -> NDArray[np.int64]:
     """[words] the place of each in alphabetical order.
 
     >>> rank(("b", "a", "c"))
@@ -83,6 +139,7 @@ class Grammar:
     labels: NDArray[np.int64]  # [units] symbols
     offsets: NDArray[np.int64]  # [units + 1] into order
     order: NDArray[np.uint32]  # [nodes] the nodes of each unit by place; units by graph
+    levels: NDArray[np.uint32]  # [nodes] longest path from a source
 
     @property
     def symbols(self) -> int:
@@ -137,8 +194,8 @@ class Grammar:
         return types, np.concatenate(edges) if edges else np.empty((0, 3), np.int64)
 
     def inlined(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """Types [nodes] and edges [edges, 3] (source, target, label) of the whole set, sorted: from the symbols of the
-        units and the edges between units alone.
+        """Types [nodes] and edges [edges, 3] (source, target, label) of the whole set, by target and source:
+        from the symbols of the units and the edges between units alone.
         """
         wiring = self.wiring
         types = np.empty(len(self.order), np.uint32)
@@ -151,9 +208,11 @@ class Grammar:
             nodes = nodes.reshape(len(units), -1).astype(np.int64)
             types[nodes] = inner_types
             labels = np.broadcast_to(inner[:, 2], (len(units), len(inner)))
-            edges.append(np.stack([nodes[:, inner[:, 0]], nodes[:, inner[:, 1]], labels], axis=2).reshape(-1, 3))
+            edges.append(
+                np.stack([nodes[:, inner[:, 0]], nodes[:, inner[:, 1]], labels], axis=2).reshape(-1, 3)
+            )
         found = np.concatenate(edges)
-        return types, found[np.lexsort((found[:, 1], found[:, 0]))]
+        return types, found[np.lexsort((found[:, 0], found[:, 1]))]
 
 
 def make_grammar(
@@ -161,12 +220,11 @@ def make_grammar(
     min_count: int = 2,
     min_graphs: int = 1,
     max_size: int | None = None,
-    progress: Callable[[float], bool] | None = None,
+    progress: Progress | None = None,
 ) -> Grammar:
     """Merge units until nothing occurs often enough."""
     nodes = len(wiring.types)
-    order = np.lexsort((wiring.targets, wiring.sources))
-    back = np.lexsort((wiring.sources, wiring.targets))
+    order = np.argsort(wiring.sources, kind="stable")
     try:
         made: dict[str, Any] = _core.block_grammar(
             wiring.node_offsets,
@@ -174,9 +232,9 @@ def make_grammar(
             offsets_of(wiring.sources[order].astype(np.int64), nodes),
             wiring.targets[order],
             wiring.labels[order],
-            offsets_of(wiring.targets[back].astype(np.int64), nodes),
-            wiring.sources[back],
-            wiring.labels[back],
+            offsets_of(wiring.targets.astype(np.int64), nodes),
+            wiring.sources,
+            wiring.labels,
             wiring.closed.astype(np.uint8),
             min_count,
             min_graphs,
@@ -187,8 +245,8 @@ def make_grammar(
         node = int(str(error).rpartition(" ")[2])
         graph = int(np.searchsorted(wiring.node_offsets, node, side="right")) - 1
         raise InputError(
-            f"The graph {wiring.names[graph]!r} has a directed cycle; blocks are regions of acyclic graphs, so leave it"
-            " out or cut the cycle."
+            f"The graph {wiring.graph_names[graph]!r} has a directed cycle; blocks are regions of acyclic graphs,"
+            " so leave it out or cut the cycle."
         ) from None
     return Grammar(
         wiring=wiring,
@@ -203,4 +261,5 @@ def make_grammar(
         labels=made["unit_labels"].astype(np.int64),
         offsets=made["unit_offsets"].astype(np.int64),
         order=made["order"],
+        levels=made["levels"],
     )

@@ -1,7 +1,7 @@
 """Which symbols are worth a rule: those that make the description of the set shorter.
 
-A rule of r parts costs its r units; each of its n uses saves r - 1. So a rule stays if n (r - 1) > r, and its parts take
-its place otherwise. What a repetition repeats always stays, and a repetition is one unit. Nothing has to be set.
+A rule of r parts costs its r units; each of its n uses saves r - 1. So a rule stays if n (r - 1) > r, and its parts
+take its place otherwise. What a repetition repeats always stays, and a repetition is one unit. Nothing has to be set.
 """
 
 from collections.abc import Iterator
@@ -15,10 +15,9 @@ from grade.blocks.grammar import Grammar
 def rules_worth_keeping(grammar: Grammar) -> NDArray[np.bool_]:
     """[symbols] whether a symbol is a rule: neither a single node, nor a repetition, nor inlined.
 
-    A user in a rule that is inlined counts for each place that the rule stood in. Symbols come after their parts, so one
-    way down knows all uses of a symbol when it comes to it.
+    Symbols come after their parts, so one way down knows all uses of a symbol when it comes to it.
     """
-    kept = (grammar.copies == 0) & (np.arange(grammar.symbols) >= grammar.types)
+    kept: NDArray[np.bool_] = (grammar.copies == 0) & (np.arange(grammar.symbols) >= grammar.types)
     drop_single_uses = [False, True]
     while drop_single_uses:
         only_single = not drop_single_uses.pop(0)

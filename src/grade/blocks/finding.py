@@ -1,0 +1,340 @@
+"""Blocks of a graph set: the flow, and what was found."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grade.blocks.grammar import Grammar, Wiring, make_grammar
+from grade.blocks.naming import names as make_names
+from grade.blocks.places import Places, best_library, find_places
+from grade.blocks.rules import body, body_lengths, rules_worth_keeping, tokens
+from grade.errors import InputError
+from grade.graphs import GraphSet
+from grade.progress import Progress
+from grade.settings import BlocksSettings
+from grade.sources.loading import Graphs, as_graph_set
+
+LIBRARY_SIZES = (10, 20, 50, 100)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A region that repeats."""
+
+    name: str
+    nodes: int
+    count: int  # occurrences, also within other blocks; they share no node
+    graphs: int
+    coverage: int  # nodes in occurrences
+    symbol: int = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Model:
+    """One graph and how much is left of it: nodes, blocks and repetitions, each counted once."""
+
+    name: str
+    nodes: int
+    units: int
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A piece of an outline: an operator, a block, or one of them several times in a row."""
+
+    symbol: int  # what stands here
+    base: int  # what is repeated; the symbol itself where nothing is
+    copies: int
+    begin: int  # first place in the order of the grammar
+
+    def __str__(self) -> str:
+        return f"{self.copies} x {self.base}"
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """What was found: blocks, the one that saves most first, and every graph in terms of them."""
+
+    graphs: GraphSet
+    grammar: Grammar
+    kept: NDArray[np.bool_]  # [symbols] which of them are blocks
+    places: Places
+    blocks: list[Block]
+    settings: BlocksSettings
+    seconds: float
+
+    @property
+    def nodes(self) -> int:
+        return self.graphs.nodes
+
+    @cached_property
+    def units_of(self) -> NDArray[np.int64]:
+        """[graphs] units left of each."""
+        grammar = self.grammar
+        lengths = body_lengths(grammar, self.kept)
+        whole = self.kept | (grammar.copies > 0)
+        lengths[whole] = 1
+        return np.bincount(
+            grammar.graph_of_unit, weights=lengths[grammar.labels], minlength=len(self.graphs)
+        ).astype(np.int64)
+
+    @property
+    def units(self) -> int:
+        return int(self.units_of.sum())
+
+    @property
+    def models(self) -> list[Model]:
+        rows = zip(
+            self.graphs.graph_names, self.graphs.node_counts.tolist(), self.units_of.tolist(), strict=True
+        )
+        return [Model(*row) for row in rows]
+
+    @cached_property
+    def by_symbol(self) -> dict[int, Block]:
+        return {block.symbol: block for block in self.blocks}
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self.blocks)
+
+    def __getitem__(self, name: str) -> Block:
+        for block in self.blocks:
+            if block.name == name:
+                return block
+        raise InputError(f"There is no block {name!r}; see the list of blocks.")
+
+    def __repr__(self) -> str:
+        return (
+            f"Blocks({self.graphs.origin!r}: {self.nodes:,} nodes in {len(self.graphs):,} graphs as"
+            f" {self.units:,} units, {len(self.blocks):,} blocks)"
+        )
+
+    def name_of(self, symbol: int) -> str:
+        """The name of a block or a node type."""
+        return (
+            self.by_symbol[symbol].name
+            if symbol in self.by_symbol
+            else self.grammar.wiring.type_names[symbol]
+        )
+
+    def text(self, unit: Unit) -> str:
+        """A unit as it stands in an outline."""
+        return f"{unit.copies} x {self.name_of(unit.base)}" if unit.copies > 1 else self.name_of(unit.base)
+
+    def unit(self, symbol: int, begin: int) -> Unit:
+        copies = int(self.grammar.copies[symbol])
+        return Unit(symbol, int(self.grammar.first[symbol]) if copies else symbol, max(copies, 1), begin)
+
+    def inside(self, symbol: int, begin: int | None = None) -> list[Unit]:
+        """The units of a block, in an order in which they can be computed; of the occurrence that begins at this place
+        of the grammar's order, the first one when left out.
+        """
+        start = int(self.places.of(symbol)[0]) if begin is None else begin
+        return self.sorted_units([(part, start + at) for part, at in body(self.grammar, self.kept, symbol)])
+
+    def outline(self, graph: int) -> list[Unit]:
+        """The units of a graph, in an order in which they can be computed."""
+        units = np.flatnonzero(self.grammar.graph_of_unit == graph)
+        found = [
+            (part, int(self.grammar.offsets[unit]) + at)
+            for unit in units.tolist()
+            for part, at in tokens(self.grammar, self.kept, int(self.grammar.labels[unit]))
+        ]
+        return self.sorted_units(found)
+
+    def sorted_units(self, found: Sequence[tuple[int, int]]) -> list[Unit]:
+        """Producers before consumers, and what follows on each other side by side."""
+        grammar, wiring = self.grammar, self.grammar.wiring
+        number: dict[int, int] = {}
+        for index, (symbol, begin) in enumerate(found):
+            for node in grammar.order[begin : begin + grammar.sizes[symbol]].tolist():
+                number[node] = index
+        producers: list[dict[int, None]] = [{} for _ in found]
+        consumed = [False] * len(found)
+        for node, index in number.items():
+            edges = slice(self.graphs.in_offsets[node], self.graphs.in_offsets[node + 1])
+            for source in wiring.sources[edges].tolist():
+                producer = number.get(source, index)
+                if producer != index:
+                    producers[index][producer] = None
+                    consumed[producer] = True
+        depth = [int(grammar.levels[grammar.order[begin + grammar.roots[symbol]]]) for symbol, begin in found]
+        done = [False] * len(found)
+        result: list[int] = []
+        for end in sorted((i for i in range(len(found)) if not consumed[i]), key=lambda i: (depth[i], i)):
+            waiting = [(end, False)]
+            while waiting:
+                index, ready = waiting.pop()
+                if done[index]:
+                    continue
+                if ready:
+                    done[index] = True
+                    result.append(index)
+                    continue
+                waiting.append((index, True))
+                inputs = sorted(
+                    producers[index], key=lambda i: (-depth[i], i)
+                )  # the longest way is gone first
+                waiting += [(i, False) for i in reversed(inputs)]
+        return [self.unit(*found[index]) for index in result]
+
+    def library(self, most: int = 100) -> list[tuple[Block, int]]:
+        """Blocks that cover most nodes together, chosen one by one, with the nodes covered up to each."""
+        chosen = best_library(self.grammar, self.places, [block.symbol for block in self.blocks], most)
+        return [(self.by_symbol[symbol], covered) for symbol, covered in chosen]
+
+    def occurrences(self, block: Block) -> NDArray[np.uint32]:
+        """[count, nodes] the nodes of each occurrence, the same column the same role."""
+        begins = self.places.of(block.symbol)
+        nodes: NDArray[np.uint32] = self.grammar.order[begins[:, None] + np.arange(block.nodes)]
+        return nodes
+
+    def data(self) -> dict[str, Any]:
+        """For JSON: nodes, units, rules, seconds, blocks, library, models."""
+        library = self.library(LIBRARY_SIZES[-1])
+        return {
+            "set": self.graphs.origin,
+            "nodes": self.nodes,
+            "units": self.units,
+            "rules": len(self.blocks),
+            "seconds": self.seconds,
+            "blocks": [{k: v for k, v in asdict(block).items() if k != "symbol"} for block in self.blocks],
+            "library": [
+                {"blocks": size, "coverage": library[min(size, len(library)) - 1][1] if library else 0}
+                for size in LIBRARY_SIZES
+            ],
+            "models": [asdict(model) for model in self.models],
+        }
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The table of blocks, column by column."""
+        shown = [f.name for f in fields(Block) if f.name != "symbol"]
+        return {name: [getattr(block, name) for block in self.blocks] for name in shown}
+
+    def to_pandas(self) -> Any:
+        """The table of blocks as a pandas.DataFrame."""
+        try:
+            import pandas
+        except ImportError:
+            raise InputError(
+                "Data frames need pandas, which is not installed; run 'pip install pandas'."
+            ) from None
+        return pandas.DataFrame(self.columns())
+
+
+def blocks(
+    graphs: Graphs,
+    out: str | Path | None = None,
+    names: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Blocks:
+    """Find regions that repeat, of any size, and write every graph with them.
+
+    Parameters
+    ----------
+    graphs : a GraphSet, a file, folder, glob or name that `grade blocks` takes, or a list of those
+    out : a folder to keep the result in
+    names : other names for blocks, by the names that they get
+    progress : gets the share done; where it returns False the work stops
+    settings : the fields of `grade.settings.BlocksSettings`, e.g. ``min_count=5, max_size=100``
+
+    >>> found = blocks("zoo-mini", min_count=5)
+    >>> found
+    Blocks('zoo-mini': 4,187 nodes in 12 graphs as 320 units, 66 blocks)
+    >>> found.blocks[0].count * found.blocks[0].nodes == found.blocks[0].coverage
+    True
+    """
+    known = {f.name for f in fields(BlocksSettings)} - {"graphs", "out"}
+    if unknown := sorted(set(settings) - known):
+        raise InputError(f"There is no setting {', '.join(unknown)}; known: {', '.join(sorted(known))}.")
+    begin = time.perf_counter()
+    graph_set = as_graph_set(graphs)
+    name = str(graphs) if isinstance(graphs, str | Path) else graph_set.origin
+    chosen = BlocksSettings(graphs=name, out=None if out is None else Path(out), **settings)
+    if out is not None:
+        from grade.blocks.keeping import check_folder, names_in
+
+        check_folder(Path(out))
+        names = {**names_in(Path(out)), **(names or {})}
+    found = find(graph_set, chosen, names or {}, progress, begin)
+    if out is not None:
+        from grade.blocks.keeping import keep
+
+        keep(found, Path(out))
+    return found
+
+
+def find(
+    graphs: GraphSet,
+    settings: BlocksSettings,
+    names: Mapping[str, str],
+    progress: Progress | None,
+    begin: float,
+) -> Blocks:
+    """The flow: merge, keep what pays, list occurrences, name."""
+    wiring = Wiring.of(graphs, operands=not settings.ignore_operands)
+    grammar = make_grammar(wiring, settings.min_count, settings.min_graphs, settings.max_size, progress)
+    kept = rules_worth_keeping(grammar)
+    places, counts, in_graphs = supports(grammar, kept)
+    kept &= counts > 0
+    # Look-alikes that the merging counted together and then told apart may be too few.
+    few = kept & ((counts < settings.min_count) | (in_graphs < settings.min_graphs))
+    if few.any():
+        kept &= ~few
+        places, counts, in_graphs = supports(grammar, kept)
+    saved = counts * (grammar.sizes - 1) - grammar.sizes
+    ranked = sorted(np.flatnonzero(kept).tolist(), key=lambda s: (-int(saved[s]), -int(grammar.sizes[s]), s))
+    types = [[wiring.type_names[t] for t in grammar.structure(symbol)[0]] for symbol in ranked]
+    called = renamed(make_names(types), names)
+    return Blocks(
+        graphs,
+        grammar,
+        kept,
+        places,
+        [
+            Block(
+                name,
+                int(grammar.sizes[symbol]),
+                int(counts[symbol]),
+                int(in_graphs[symbol]),
+                int(grammar.sizes[symbol] * counts[symbol]),
+                symbol,
+            )
+            for name, symbol in zip(called, ranked, strict=True)
+        ],
+        settings,
+        time.perf_counter() - begin,
+    )
+
+
+def supports(
+    grammar: Grammar, kept: NDArray[np.bool_]
+) -> tuple[Places, NDArray[np.int64], NDArray[np.int64]]:
+    """(occurrences, [symbols] their number, [symbols] number of graphs that they lie in)."""
+    places = find_places(grammar, kept)
+    counts = np.diff(places.offsets)
+    graphs = max(len(grammar.wiring.graph_names), 1)
+    pairs = np.repeat(np.arange(grammar.symbols), counts) * graphs + places.graphs
+    return places, counts, np.bincount(np.unique(pairs) // graphs, minlength=grammar.symbols)
+
+
+def renamed(given: list[str], names: Mapping[str, str]) -> list[str]:
+    """The names, some of them replaced."""
+    if unknown := sorted(set(names) - set(given)):
+        raise InputError(
+            f"There is no block {unknown[0]!r} to rename; take the names from the list of blocks."
+        )
+    result = [names.get(name, name) for name in given]
+    twice = sorted({name for name in result if result.count(name) > 1}) if names else []
+    if twice:
+        raise InputError(f"Two blocks would be named {twice[0]!r}; give each a name of its own.")
+    return result

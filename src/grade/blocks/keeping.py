@@ -1,0 +1,90 @@
+"""The folder of a result: blocks.json for people and programs, grammar.npz with every rule and unit, names.json.
+
+names.json maps the name that a block got to the one that it should have. It is written when there is none, and read
+when the command is repeated.
+"""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grade import __version__
+from grade.errors import InputError
+from grade.files import whole_file, writable_target
+
+if TYPE_CHECKING:
+    from grade.blocks.finding import Blocks
+
+RESULT, GRAMMAR, NAMES = "blocks.json", "grammar.npz", "names.json"
+MOST_DRAWN = 400  # nodes of a block whose structure is written out
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that holds something else, before long work starts."""
+    writable_target(folder)
+    if folder.exists() and (
+        not folder.is_dir() or (any(folder.iterdir()) and not (folder / RESULT).is_file())
+    ):
+        raise InputError(f"{folder} exists and holds no blocks; choose another folder.")
+
+
+def names_in(folder: Path) -> dict[str, str]:
+    """The names that a person gave in names.json."""
+    path = folder / NAMES
+    if not path.is_file():
+        return {}
+    try:
+        names = json.loads(path.read_text("utf-8"))
+    except (ValueError, OSError) as error:
+        raise InputError(f"{path} cannot be read as JSON ({error}); mend it or remove it.") from None
+    if not isinstance(names, dict) or not all(isinstance(name, str) and name for name in names.values()):
+        raise InputError(f"{path} must map names to names; mend it or remove it.")
+    return {old: new for old, new in names.items() if old != new}
+
+
+def keep(found: "Blocks", folder: Path) -> None:
+    """Write all of it."""
+    folder.mkdir(exist_ok=True)
+    grammar, wiring = found.grammar, found.grammar.wiring
+    with whole_file(folder / GRAMMAR) as path, path.open("wb") as file:
+        np.savez_compressed(
+            file,
+            first=grammar.first,
+            second=grammar.second,
+            copies=grammar.copies,
+            sizes=grammar.sizes,
+            roots=grammar.roots,
+            read_offsets=grammar.read_offsets,
+            reads=grammar.reads,
+            labels=grammar.labels,
+            offsets=grammar.offsets,
+            order=grammar.order,
+            kept=found.kept,
+            sources=wiring.sources[grammar.between],
+            targets=wiring.targets[grammar.between],
+            edge_labels=wiring.labels[grammar.between],
+        )
+    with whole_file(folder / RESULT) as path:
+        path.write_text(json.dumps(description(found), indent=1), "utf-8")
+    if not (folder / NAMES).is_file():
+        with whole_file(folder / NAMES) as path:
+            path.write_text(json.dumps({block.name: block.name for block in found.blocks}, indent=1), "utf-8")
+
+
+def description(found: "Blocks") -> dict[str, Any]:
+    """What blocks.json holds: the table with the parts of each block, and its structure unless it is large."""
+    wiring = found.grammar.wiring
+    data = {"format": 1, "version": __version__, **found.data()}
+    for row, block in zip(data["blocks"], found.blocks, strict=True):
+        row["parts"] = [found.text(unit) for unit in found.inside(block.symbol)]
+        if block.nodes > MOST_DRAWN:
+            continue
+        types, edges = found.grammar.structure(block.symbol)
+        row["node_types"] = [wiring.type_names[t] for t in types]
+        row["edges"] = [
+            [source, target, *(word for word in wiring.label_names[label] if word not in ("", "edge"))]
+            for source, target, label in edges.tolist()
+        ]
+    return data

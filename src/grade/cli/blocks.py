@@ -1,0 +1,26 @@
+"""``grade blocks``: regions that repeat, whatever their size, and models in terms of them."""
+
+from grade.cli.app import app
+from grade.settings import BlocksSettings, OutputSettings
+from grade.terminal import command, progress_bar, show
+
+
+@command(
+    app,
+    "grade blocks zoo --min-count 5 --out zoo-blocks",
+    "grade blocks model.onnx",
+    "grade blocks 'models/*.onnx' --min-graphs 2 --top 50 --json",
+    called="blocks",
+)
+def blocks_of(settings: BlocksSettings, output: OutputSettings) -> None:
+    """Find regions that repeat, of any size, and write every graph with them.
+
+    Operators are merged pair by pair, what saves most first, into blocks with one output; equal blocks in a row become
+    one unit. A block is an exact isomorphism class of operators with operand places.
+    """
+    from grade.blocks import blocks
+    from grade.report.block_tables import block_lines
+
+    with progress_bar("blocks") as progress:
+        found = blocks(**vars(settings), progress=progress)
+    show(output, found.data(), lambda: block_lines(found, settings.top, settings.model))

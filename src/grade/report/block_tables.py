@@ -1,0 +1,74 @@
+"""Blocks and outlines of models as lines of text."""
+
+from collections.abc import Iterator
+
+from grade.blocks import Blocks
+from grade.blocks.finding import LIBRARY_SIZES
+from grade.errors import InputError
+
+SMALL_SET, WIDTH, PARTS = 3, 110, 6
+
+
+def block_lines(found: Blocks, top: int, model: str | None) -> Iterator[str]:
+    """What was found, for a terminal: totals, blocks, what a library covers, outlines. Names come from files of any
+    origin; what a terminal would obey is shown as a question mark.
+    """
+    for line in all_lines(found, top, model):
+        yield "".join(character if character.isprintable() else "?" for character in line)
+
+
+def all_lines(found: Blocks, top: int, model: str | None) -> Iterator[str]:
+    graphs = len(found.graphs)
+    ratio = found.nodes / max(found.units, 1)
+    yield (
+        f"{found.graphs.origin}: {found.nodes:,} nodes in {graphs:,} graphs are {found.units:,} units"
+        f" ({ratio:.1f} times fewer), {len(found.blocks):,} blocks, {found.seconds:.2f} s"
+    )
+    if top and found.blocks:
+        yield ""
+        yield f"{'nodes':>7} {'count':>8} {'graphs':>7} {'coverage':>9}  block"
+        for block in found.blocks[:top]:
+            share = 100 * block.coverage / max(found.nodes, 1)
+            parts = [found.text(unit) for unit in found.inside(block.symbol)]
+            more = f"; and {len(parts) - PARTS} more" if len(parts) > PARTS else ""
+            yield (
+                f"{block.nodes:>7,} {block.count:>8,} {block.graphs:>7,} {share:>7.1f} %"
+                f"  {block.name} = {'; '.join(parts[:PARTS])}{more}"
+            )
+        if len(found.blocks) > top:
+            yield f"{len(found.blocks) - top:,} more blocks; --top shows more, --json all of them."
+    library = found.library(LIBRARY_SIZES[-1])
+    if library:
+        sizes = [size for size in LIBRARY_SIZES if size <= len(library)] or [len(library)]
+        shares = (f"{size} blocks {100 * library[size - 1][1] / found.nodes:.1f} %" for size in sizes)
+        yield ""
+        yield f"A library covers: {', '.join(shares)} of all nodes."
+    yield from outlines(found, model)
+
+
+def outlines(found: Blocks, model: str | None) -> Iterator[str]:
+    """The outline of one graph, or of all in a small set."""
+    names = list(found.graphs.graph_names)
+    if model is not None and model not in names:
+        raise InputError(f"The set has no graph {model!r}; its first ones are {', '.join(names[:5])}.")
+    shown = (
+        [names.index(model)] if model is not None else range(len(names)) if len(names) <= SMALL_SET else []
+    )
+    for graph in shown:
+        units = found.outline(graph)
+        yield ""
+        yield f"{names[graph]}: {int(found.graphs.node_counts[graph]):,} nodes, {len(units):,} units"
+        yield from filled((found.text(unit) for unit in units), "  ")
+
+
+def filled(parts: Iterator[str], indent: str) -> Iterator[str]:
+    """The parts, separated by semicolons, in lines of a terminal's width."""
+    line = ""
+    for part in parts:
+        if line and len(line) + len(part) + 2 > WIDTH - len(indent):
+            yield f"{indent}{line};"
+            line = part
+        else:
+            line = f"{line}; {part}" if line else part
+    if line:
+        yield indent + line

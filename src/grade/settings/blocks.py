@@ -1,0 +1,43 @@
+"""Repeated regions of any size, and models written with them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from grade.settings.parameters import Settings, option, set_argument
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlocksSettings(Settings):
+    """Finding blocks: regions that repeat, whatever their size."""
+
+    graphs: str = set_argument()
+    min_count: int = option("Fewest occurrences of a block.", "--min-count", default=2, metavar="N", least=2)
+    min_graphs: int = option(
+        "Fewest graphs that a block occurs in.", "--min-graphs", default=1, metavar="N", least=1
+    )
+    max_size: int | None = option(
+        "Most nodes of a block; repetitions of it may be longer.",
+        "--max-size",
+        default=None,
+        metavar="N",
+        least=2,
+    )
+    ignore_operands: bool = option(
+        "Blocks are equal also where operators read the same inputs in another order.",
+        "--ignore-operands",
+        default=False,
+    )
+    top: int = option("How many blocks to list.", "--top", default=20, metavar="N", least=0)
+    model: str | None = option(
+        "The graph whose outline to print; all of them in small sets when left out.",
+        "--model",
+        default=None,
+        metavar="NAME",
+    )
+    out: Path | None = option(
+        "Keep the result in this folder: blocks.json, grammar.npz, the page blocks.html, and names.json, where blocks"
+        " can be given other names before the command is repeated.",
+        "--out",
+        default=None,
+        metavar="RUN",
+    )

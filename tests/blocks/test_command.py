@@ -1,0 +1,115 @@
+"""``grade blocks`` from the outside, and `grade.blocks` from Python."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import grade
+from grade import GraphSet, InputError, cli
+from grade.graphs.storage import save_graph_set
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["grade", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        captured = capsys.readouterr()
+        return int(stop.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+def test_json_says_what_was_found(run: Any) -> None:
+    code, out, err = run("blocks", "zoo-mini", "--min-count", "5", "--json")
+    assert (code, err) == (0, "")
+    data = json.loads(out)
+    assert data["nodes"] == 4187
+    assert data["units"] == sum(model["units"] for model in data["models"])
+    assert data["nodes"] == sum(model["nodes"] for model in data["models"])
+    assert data["rules"] == len(data["blocks"])
+    assert all(block["count"] >= 5 for block in data["blocks"])
+    assert all(block["coverage"] == block["count"] * block["nodes"] for block in data["blocks"])
+    assert len({block["name"] for block in data["blocks"]}) == len(data["blocks"])
+    covered = [entry["coverage"] for entry in data["library"]]
+    assert covered == sorted(covered)
+    assert covered[-1] <= data["nodes"]
+
+
+def test_limits_hold(run: Any) -> None:
+    data = json.loads(run("blocks", "zoo-mini", "--min-graphs", "2", "--max-size", "12", "--json")[1])
+    assert data["blocks"]
+    assert all(block["nodes"] <= 12 and block["graphs"] >= 2 for block in data["blocks"])
+
+
+def test_the_text_has_an_outline(run: Any) -> None:
+    code, out, _ = run("blocks", "zoo-mini", "--top", "3", "--model", "tv/resnet34")
+    assert code == 0
+    assert "tv/resnet34: " in out
+    assert " x residual" in out.split("tv/resnet34: ")[1]
+
+
+def test_a_result_is_kept_and_names_can_be_given(run: Any, tmp_path: Path) -> None:
+    assert run("blocks", "zoo-mini", "--out", "kept")[0] == 0
+    names = json.loads((tmp_path / "kept/names.json").read_text())
+    first = json.loads((tmp_path / "kept/blocks.json").read_text())["blocks"][0]["name"]
+    names[first] = "my-layer"
+    (tmp_path / "kept/names.json").write_text(json.dumps(names))
+    assert run("blocks", "zoo-mini", "--out", "kept")[0] == 0
+    assert json.loads((tmp_path / "kept/blocks.json").read_text())["blocks"][0]["name"] == "my-layer"
+    names["no-such-block"] = "x"
+    (tmp_path / "kept/names.json").write_text(json.dumps(names))
+    code, _, err = run("blocks", "zoo-mini", "--out", "kept")
+    assert code == 2
+    assert "no-such-block" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["zoo-mini", "--min-count", "1"], "--min-count"),
+        (["zoo-mini", "--model", "none"], "no graph 'none'"),
+        (["zoo-mini", "--out", "full"], "full exists and holds no blocks"),
+        (["no-such-set"], "no-such-set"),
+    ],
+)
+def test_bad_input_gives_one_sentence(run: Any, tmp_path: Path, arguments: list[str], message: str) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/file").touch()
+    code, out, err = run("blocks", *arguments)
+    assert code == 2
+    assert out == "" or "--model" in arguments
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_an_empty_set_has_no_blocks(run: Any, tmp_path: Path) -> None:
+    empty = GraphSet.from_edges(
+        node_counts=[0], node_types=[], edge_counts=[0], edges=[], node_vocabulary=["a"]
+    )
+    save_graph_set(empty, tmp_path / "empty")
+    code, out, _ = run("blocks", "empty", "--json")
+    assert code == 0
+    assert json.loads(out)["units"] == 0
+
+
+def test_occurrences_are_disjoint_and_of_one_structure() -> None:
+    found = grade.blocks("zoo-mini", min_count=5)
+    types = found.graphs.node_types
+    for block in found:
+        nodes = found.occurrences(block)
+        assert nodes.shape == (block.count, block.nodes)
+        assert len(np.unique(nodes)) == block.coverage
+        assert (types[nodes] == types[nodes[0]]).all()
+
+
+def test_settings_that_do_not_exist_are_refused() -> None:
+    with pytest.raises(InputError, match="no setting colour"):
+        grade.blocks("zoo-mini", colour="red")
