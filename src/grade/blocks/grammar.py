@@ -26,25 +26,10 @@ NOTHING = 2**32 - 1  # the parts of a single node
 
 
 # Operators of two operands that can change places without changing the result, bit by bit.
-COMMUTATIVE = frozenset(
-    [
-        "add",
-        "mul",
-        "and",
-        "or",
-        "xor",
-        "equal",
-        "max",
-        "min",
-        "bitwiseand",
-        "bitwiseor",
-        "bitwisexor",
-        "eq",
-        "ne",
-    ]
-)
-COMMUTATIVE |= frozenset(["maximum", "minimum", "logical_and", "logical_or", "logical_xor"])
-COMMUTATIVE |= frozenset(["bitwise_and", "bitwise_or", "bitwise_xor"])
+COMMUTATIVE = {"add", "mul", "and", "or", "xor", "equal", "max", "min", "eq", "ne", "maximum", "minimum"}
+COMMUTATIVE |= {
+    f"{kind}{name}" for kind in ("logical_", "bitwise_", "bitwise") for name in ("and", "or", "xor")
+}
 
 
 @dataclass(frozen=True, eq=False)
