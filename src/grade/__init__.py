@@ -4,12 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from grade.blocks import blocks as blocks
     from grade.errors import InputError as InputError
     from grade.graphs import GraphSet as GraphSet
     from grade.graphs import Pattern as Pattern
     from grade.graphs import PatternTable as PatternTable
     from grade.graphs import SubgraphSample as SubgraphSample
-    from grade.blocks import blocks as blocks
     from grade.mine import mine as mine
 
 __version__ = "0.2.0"
