@@ -18,7 +18,7 @@ from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.progress import Progress
 from grade.settings import BlocksSettings
-from grade.sources.loading import Graphs, as_graph_set
+from grade.sources import as_graphs
 
 LIBRARY_SIZES = (10, 20, 50, 100)
 
@@ -231,7 +231,7 @@ class Blocks:
 
 
 def blocks(
-    graphs: Graphs,
+    graphs: Any,
     out: str | Path | None = None,
     names: Mapping[str, str] | None = None,
     progress: Progress | None = None,
@@ -241,7 +241,8 @@ def blocks(
 
     Parameters
     ----------
-    graphs : a GraphSet, a file, folder, glob or name that `grade blocks` takes, or a list of those
+    graphs : whatever stands for graphs: a GraphSet, a file, folder, glob or name that `grade blocks` takes, a PyTorch
+        module with its example inputs, an ONNX model ... or a list of those (`grade.sources.as_graphs`)
     out : a folder to keep the result in
     names : other names for blocks, by the names that they get
     progress : gets the share done; where it returns False the work stops
@@ -257,7 +258,7 @@ def blocks(
     if unknown := sorted(set(settings) - known):
         raise InputError(f"There is no setting {', '.join(unknown)}; known: {', '.join(sorted(known))}.")
     begin = time.perf_counter()
-    graph_set = as_graph_set(graphs)
+    graph_set = as_graphs(graphs)
     name = str(graphs) if isinstance(graphs, str | Path) else graph_set.origin
     chosen = BlocksSettings(graphs=name, out=None if out is None else Path(out), **settings)
     if out is not None:
