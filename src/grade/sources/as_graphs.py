@@ -17,7 +17,8 @@ def as_graphs(models: Any, settings: ReadSettings | None = None) -> GraphSet:
     ----------
     models : a `GraphSet`; anything that `load` takes (a path, a glob, a built-in name); a PyTorch module with its
         example inputs as ``(module, arguments)`` or ``(module, arguments, keyword arguments)``; what ``torch.export``
-        made; an ``onnx.ModelProto``; a networkx digraph; or a list of any of these, which becomes one set
+        made; an ``onnx.ModelProto``; a networkx digraph; PyTorch Geometric's ``Data`` or batch; or a list
+        of any of these, which becomes one set
 
     >>> import torch
     >>> module = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()).eval()
@@ -55,6 +56,10 @@ def as_graphs(models: Any, settings: ReadSettings | None = None) -> GraphSet:
         from grade.sources.networkx_graphs import from_networkx
 
         return from_networkx([models])
+    if is_a(models, "torch_geometric.data.data", "BaseData"):
+        from grade.sources.pyg_data import from_pyg
+
+        return from_pyg(models)
     if isinstance(models, list | tuple):
         if not models:
             raise InputError("An empty list names no graphs; give at least one model or set.")

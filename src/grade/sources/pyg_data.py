@@ -1,6 +1,6 @@
 """Graphs from PyTorch Geometric ``Data`` objects, by what they hold: the library itself is not needed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from grade.graphs.graph_set import NO_EDGE
 
 
 def from_pyg(
-    graphs: Iterable[Any],
+    graphs: Any,
     node_type: str = "x",
     edge_type: str = "edge_attr",
     node_vocabulary: Sequence[str] | None = None,
@@ -20,6 +20,8 @@ def from_pyg(
     origin: str = "PyTorch Geometric",
 ) -> GraphSet:
     """A set from objects with ``edge_index`` [2, edges] and the types of nodes in the attribute ``node_type``.
+
+    ``graphs`` is one of them, a batch, or any number of either (a list, a data set); a batch is taken apart.
 
     Types are whole numbers [nodes] or [nodes, 1], or one-hot rows [nodes, types]; so are those of edges, where there
     are any. ``node_vocabulary`` and ``edge_vocabulary`` name the types (by default by their numbers); the type t of
@@ -33,7 +35,7 @@ def from_pyg(
     """
     node_counts, edge_counts = [], []
     types, kinds, edges = [], [], []
-    for place, data in enumerate(graphs):
+    for place, data in enumerate(members(graphs)):
         where = f"{origin}: graph {place}"
         if getattr(data, "edge_index", None) is None or getattr(data, node_type, None) is None:
             raise InputError(
@@ -73,6 +75,17 @@ def from_pyg(
         edge_vocabulary=[NO_EDGE, *edge_vocabulary],
         origin=origin,
     )
+
+
+def members(graphs: Any) -> Iterator[Any]:
+    """The single graphs of one, of a batch, or of several."""
+    if hasattr(graphs, "to_data_list"):
+        yield from graphs.to_data_list()
+    elif hasattr(graphs, "edge_index") or hasattr(graphs, "stores") or not isinstance(graphs, Iterable):
+        yield graphs
+    else:
+        for part in graphs:
+            yield from members(part) if hasattr(part, "to_data_list") else [part]
 
 
 def array(values: Any) -> NDArray[Any]:
