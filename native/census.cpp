@@ -464,19 +464,18 @@ class CensusWorker {
 
 struct RepeatedCensus::Worker {
   virtual ~Worker() = default;
-  virtual void count(const std::atomic<bool>& stop) = 0;
+  virtual void count(uint32_t begin, uint32_t end, const std::atomic<bool>& stop) = 0;
   virtual Tally& tally() = 0;
 };
 
 template <class Conn>
 struct RepeatedWorker final : RepeatedCensus::Worker {
-  RepeatedWorker(const Graph& graph, int k) : graph(graph), worker(graph, k) {}
-  void count(const std::atomic<bool>& stop) override {
-    worker.run(0, static_cast<uint32_t>(graph.nodes()), stop);
+  RepeatedWorker(const Graph& graph, int k) : worker(graph, k) {}
+  void count(uint32_t begin, uint32_t end, const std::atomic<bool>& stop) override {
+    worker.run(begin, end, stop);
     worker.hand_over();
   }
   Tally& tally() override { return worker.tally; }
-  const Graph& graph;
   CensusWorker<Conn, true> worker;
 };
 
@@ -491,7 +490,9 @@ RepeatedCensus::RepeatedCensus(const Graph& graph, int k) {
 
 RepeatedCensus::~RepeatedCensus() = default;
 
-void RepeatedCensus::count(const std::atomic<bool>& stop) { worker_->count(stop); }
+void RepeatedCensus::count(uint32_t begin, uint32_t end, const std::atomic<bool>& stop) {
+  worker_->count(begin, end, stop);
+}
 
 PatternCounts& RepeatedCensus::table() { return worker_->tally().result; }
 

@@ -26,8 +26,8 @@ class RepeatedCensus {
   // The graph may change between two counts, but neither its arc classes nor its tags, and node classes only grow.
   RepeatedCensus(const Graph& graph, int k);
   ~RepeatedCensus();
-  // Adds the occurrences in all graphs of the set, as it is now, to the table.
-  void count(const std::atomic<bool>& stop);
+  // Adds the occurrences with their roots in [begin, end), as the graph is now, to the table.
+  void count(uint32_t begin, uint32_t end, const std::atomic<bool>& stop);
   // The caller may set counts back, and insert patterns in canonical form before the first count.
   PatternCounts& table();
 

@@ -15,6 +15,7 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 void bind_blocks(nb::module_& m);
+void bind_features(nb::module_& m);
 void bind_match(nb::module_& m);
 void bind_nas_bench_101(nb::module_& m);
 void bind_null(nb::module_& m);
@@ -168,6 +169,7 @@ NB_MODULE(_core, m) {
       },
       "graph"_a, "k"_a, "count"_a, "threads"_a, "progress"_a.none());
   bind_blocks(m);
+  bind_features(m);
   bind_match(m);
   bind_nas_bench_101(m);
   bind_null(m);

@@ -53,7 +53,7 @@ class Counter {
   // Counts are added up in table() until they are taken.
   void count(size_t graph, const Slots& slots, const std::atomic<bool>& stop) {
     graph_.take(graph, slots);
-    census_.count(stop);
+    census_.count(0, static_cast<uint32_t>(graph_.nodes()), stop);
   }
   PatternCounts& table() { return census_.table(); }
   // visit(pattern, count) for all that was counted, which starts from 0 again.

@@ -31,14 +31,17 @@ Slots::Slots(const NullGraph& graph, bool keep_pairs)
   }
 }
 
-bool Slots::linked(uint32_t u, uint32_t v) const {
+uint8_t Slots::type_between(uint32_t u, uint32_t v) const {
   if (out_end(u) - out_begin(u) <= in_end(v) - in_begin(v)) {
-    return std::find(target_.begin() + out_begin(u), target_.begin() + out_end(u), v) != target_.begin() + out_end(u);
+    for (uint32_t slot = out_begin(u); slot < out_end(u); ++slot) {
+      if (target_[slot] == v) return type_[slot];
+    }
+    return 0;
   }
   for (uint32_t place = in_begin(v); place < in_end(v); ++place) {
-    if (source_[slot_at_[place]] == u) return true;
+    if (source_[slot_at_[place]] == u) return type_[slot_at_[place]];
   }
-  return false;
+  return 0;
 }
 
 void Slots::switch_one(uint32_t i, uint32_t j) {

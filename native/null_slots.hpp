@@ -45,7 +45,8 @@ class Slots {
   uint32_t slot_at(uint32_t place) const { return slot_at_[place]; }
   uint32_t place_of(uint32_t slot) const { return place_[slot]; }
 
-  bool linked(uint32_t u, uint32_t v) const;  // is there an edge u -> v?
+  uint8_t type_between(uint32_t u, uint32_t v) const;  // of the edge u -> v, 0 if there is none
+  bool linked(uint32_t u, uint32_t v) const { return type_between(u, v) != 0; }
 
   // Slots i and j change targets; so do their partners, the other way round.
   void switch_targets(uint32_t i, uint32_t j);

@@ -11,8 +11,9 @@ constexpr uint64_t kLongestWalk = 4;  // nodes of a stretch that `exchange` move
 
 }  // namespace
 
-SwitchChain::SwitchChain(const NullGraph& graph, const NullOptions& options, std::vector<uint32_t> classes)
-    : slots_(graph, options.keep_pairs), classes_(std::move(classes)) {
+SwitchChain::SwitchChain(const NullGraph& graph, const NullOptions& options, std::vector<uint32_t> classes,
+                         Keeps keeps)
+    : slots_(graph, options.keep_pairs), keeps_(keeps), classes_(std::move(classes)) {
   if (!options.allow_cycles) {
     order_.emplace(slots_);
     if (!order_->acyclic()) order_.reset();
@@ -85,7 +86,7 @@ std::optional<SwitchChain::Move> SwitchChain::propose(Random& random) const {
   } else {
     move = near_move(random);
   }
-  if (!move || !keeps_classes(*move)) return {};
+  if (!move || (keeps_ == Keeps::kClassPairs && !keeps_classes(*move))) return {};
   const auto [i, j, k] = move->slots;
   if (move->size == 2 ? !slots_.may_switch(i, j) : !slots_.may_rotate(i, j, k)) return {};
   return move;
@@ -136,12 +137,16 @@ bool SwitchChain::apply(const Move& move) {
     slots_.rotate_targets(i, j, k);
   }
   if (!order_ || order_->follow(move.changed())) return true;
-  revert(move);
+  revert_targets(move);
   return false;
 }
 
-// Undoes the targets only; after `apply` was right, `order_` has to be told.
-void SwitchChain::revert(const Move& move) {
+void SwitchChain::take_back(const Move& move) {
+  revert_targets(move);
+  if (order_) order_->follow(move.changed());
+}
+
+void SwitchChain::revert_targets(const Move& move) {
   const auto [i, j, k] = move.slots;
   if (move.size == 3) slots_.switch_targets(j, k);
   slots_.switch_targets(i, j);

@@ -47,8 +47,11 @@ class NullChain {
 
 class SwitchChain : public NullChain {
  public:
-  // As many edges lead from each class of `classes` [nodes] to each other in all states, for each kind of edge.
-  SwitchChain(const NullGraph& graph, const NullOptions& options, std::vector<uint32_t> classes);
+  enum class Keeps { kDegrees, kClassPairs };
+  // Moves are often among edges from, or to, nodes of one of the `classes` [nodes]. With `kClassPairs` all states have
+  // as many edges from each class to each other, for each kind of edge.
+  SwitchChain(const NullGraph& graph, const NullOptions& options, std::vector<uint32_t> classes,
+              Keeps keeps = Keeps::kClassPairs);
 
   void run(uint64_t steps, Random& random) override;
   const Slots& slots() const override { return slots_; }
@@ -63,7 +66,7 @@ class SwitchChain : public NullChain {
   };
   std::optional<Move> propose(Random& random) const;  // nothing where the proposal is not allowed
   bool apply(const Move& move);                       // false, and nothing is changed, where it closes a cycle
-  void revert(const Move& move);
+  void take_back(const Move& move);                   // the last one that was applied
 
   Slots slots_;
 
@@ -72,6 +75,9 @@ class SwitchChain : public NullChain {
   uint32_t another(uint32_t slot, uint64_t family, Random& random) const;
   uint32_t random_out(uint32_t node, Random& random) const;
   bool keeps_classes(const Move& move) const;
+  void revert_targets(const Move& move);
+
+  const Keeps keeps_;
 
   std::vector<uint32_t> classes_;
   std::optional<TopologicalOrder> order_;  // where there may be no cycle

@@ -381,3 +381,26 @@ def null_draw(
     progress: Callable[..., bool | None] | None,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     """(edges [n, 2] of one draw as ids of the set, types [n]), self-loops left out."""
+
+def graph_counts(
+    graph: Graph, k: int, threads: int, progress: Callable[..., bool | None] | None
+) -> tuple[
+    NDArray[np.uint16],
+    NDArray[np.uint8],
+    NDArray[np.int64],
+    tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]],
+]:
+    """(types [m, k], edges [m, k, k], automorphisms [m], (graphs [n], patterns [n], counts [n])) of every graph."""
+
+def node_orbits(
+    graph: Graph, occurrences: NDArray[np.uint32]
+) -> tuple[
+    NDArray[np.uint16],
+    NDArray[np.uint8],
+    NDArray[np.int64],
+    NDArray[np.uint32],
+    NDArray[np.uint32],
+    tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]],
+]:
+    """(types [m, k], edges [m, k, k], automorphisms [m], patterns [o] and first places [o] of the orbits, (nodes [n],
+    orbits [n], counts [n])) of occurrences."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from grade import GraphSet, InputError
+from grade.sampling.census import take_census
 from grade.significance import NULL_MODELS, NullModel, randomised
 from tests.graph_sets import assert_equal, graph_sets
 from tests.significance.realisations import (
@@ -24,7 +25,6 @@ from tests.significance.realisations import (
 )
 
 FALSE_ALARM = 1e-4
-DRAWS = 4000
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,23 @@ class Case:
         if self.null.name == "types":
             kept = class_counts(own, self.node_types)
             found = {edges for edges in found if class_counts(edges, self.node_types) == kept}
+        if self.null.name == "block":
+            triples = counts_of_three(self.node_types, own)
+            found = {edges for edges in found if counts_of_three(self.node_types, edges) == triples}
         if self.null.keep_mutual:
             mutual = mutual_degrees(nodes, own)
             found = {edges for edges in found if mutual_degrees(nodes, edges) == mutual}
         return found
 
 
+def counts_of_three(node_types: list[int], edges: Edges) -> dict[str, int]:
+    census = take_census(small_graph(node_types, sorted(edges)), 3)
+    return {
+        pattern.key: count for pattern, count in zip(census.patterns, census.counts.tolist(), strict=True)
+    }
+
+
+BLOCK = NullModel(name="block")
 DEGREES, TYPES, LEVELS = (NullModel(name=name) for name in ("degrees", "types", "levels"))
 LADDER: list[tuple[int, ...]] = [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (3, 5), (4, 5), (1, 4)]
 CASES = [
@@ -86,6 +97,14 @@ CASES = [
         [0] * 6,
         [(0, 1), (1, 2), (2, 1), (2, 3), (1, 4), (3, 5), (4, 5), (0, 2)],
     ),
+    Case("block, acyclic", BLOCK, [1] * 6, [(0, 1), (0, 3), (1, 2), (1, 5), (2, 4), (2, 5), (3, 4)]),
+    Case("block, cyclic", BLOCK, [0] * 6, [(0, 2), (0, 3), (1, 5), (2, 1), (4, 2), (5, 3), (5, 4)]),
+    Case(
+        "block, two types",
+        BLOCK,
+        [1, 1, 1, 0, 0, 0],
+        [(0, 2), (0, 5), (2, 1), (2, 3), (3, 4), (4, 2), (5, 2)],
+    ),
     Case(
         "mutual edges kept",
         NullModel(keep_mutual=True),
@@ -105,15 +124,16 @@ CASES = [
 def test_every_realisation_is_equally_likely(case: Case) -> None:
     """Chi-square against the list of all; a right chain fails less than once in 10,000 times."""
     every = sorted(case.realisations(), key=sorted)
-    assert 1 < len(every) <= DRAWS / 10
-    graphs = small_graph(case.node_types, case.edges, DRAWS, case.edge_types)
-    drawn = randomised(graphs, case.null, switches=60, seed=5)
-    counts = Counter(edges_of(drawn, graph) for graph in range(DRAWS))
+    draws, switches = (1000, 400) if case.null.name == "block" else (4000, 60)  # block is slow
+    assert 1 < len(every) <= draws / 10
+    graphs = small_graph(case.node_types, case.edges, draws, case.edge_types)
+    drawn = randomised(graphs, case.null, switches=switches, seed=5)
+    counts = Counter(edges_of(drawn, graph) for graph in range(draws))
     assert set(counts) <= set(every), "a draw is not of the null model"
     assert stats.chisquare([counts[edges] for edges in every]).pvalue > FALSE_ALARM
 
 
-@given(graph_sets(), st.sampled_from(["degrees", "types", "levels"]), st.booleans(), st.integers(0, 3))
+@given(graph_sets(), st.sampled_from(sorted(NULL_MODELS)), st.booleans(), st.integers(0, 3))
 def test_a_draw_keeps_what_the_model_says(graphs: GraphSet, name: str, mutual: bool, seed: int) -> None:
     """Loops, several types of edges, empty graphs: all that a set may hold."""
     model = NullModel(name=name, keep_mutual=mutual)
@@ -133,6 +153,10 @@ def test_a_draw_keeps_what_the_model_says(graphs: GraphSet, name: str, mutual: b
         if name == "levels":
             level = levels(nodes, old)
             assert class_counts(old, level) == class_counts(new, level)
+        if name == "block" and nodes >= 3:
+            old_counts, new_counts = (take_census(which.subset([graph]), 3) for which in (graphs, drawn))
+            assert old_counts.patterns.keys.tolist() == new_counts.patterns.keys.tolist()
+            assert old_counts.counts.tolist() == new_counts.counts.tolist()
         if mutual:
             assert mutual_degrees(nodes, old) == mutual_degrees(nodes, new)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grade.cli.app import app
-from grade.settings import OutputSettings, SignificanceSettings
+from grade.settings import FeaturesSettings, OutputSettings, SignificanceSettings
 from grade.sources import load
 from grade.terminal import command, progress_bar, show
 
@@ -46,3 +46,45 @@ def significance(settings: SignificanceSettings, output: OutputSettings) -> None
         yield from score_lines(result, settings.top)
 
     show(output, {**score_data(result, settings.top), "set": settings.graphs}, lines)
+
+
+@command(
+    app,
+    "grade features zoo -k 3 --out fingerprints.npz",
+    "grade features my-models/ -k 4 --values shares --out table.parquet",
+    "grade features zoo-mini -k 3 --per node --out orbits.npz",
+)
+def features(settings: FeaturesSettings, output: OutputSettings) -> None:
+    """Write how often each pattern of K nodes occurs in each graph, or at each node."""
+    from grade.errors import InputError
+    from grade.significance.columns_file import check_columns_target
+    from grade.significance.fingerprints import VALUES
+    from grade.significance.fingerprints import features as describe
+
+    check_columns_target(settings.out)
+    if settings.values not in VALUES:
+        raise InputError(f"The values are {settings.values!r}; give one of {', '.join(VALUES)}.")
+    with progress_bar("features") as progress:
+        result = describe(
+            load(settings.graphs), settings.k, settings.per, threads=settings.threads, progress=progress
+        )
+    result.save(settings.out, settings.values)
+    rows, columns = result.shape
+    data = {
+        "set": settings.graphs,
+        "k": settings.k,
+        "per": settings.per,
+        "values": settings.values,
+        "rows": rows,
+        "columns": columns,
+        "entries": len(result.counts),
+        "out": str(settings.out),
+    }
+    kind = "patterns" if settings.per == "graph" else "orbits"
+    show(
+        output,
+        data,
+        lambda: [
+            f"{settings.out}: {rows:,} {settings.per}s x {columns:,} {kind}, k = {settings.k}, {settings.values}"
+        ],
+    )

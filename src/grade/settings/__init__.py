@@ -28,7 +28,7 @@ from grade.settings.reports import (
     RunSettings,
 )
 from grade.settings.sampling import CensusSettings, SampleSettings
-from grade.settings.significance import SignificanceSettings
+from grade.settings.significance import FeaturesSettings, SignificanceSettings
 
 __all__ = [
     "PARAMETER",
@@ -39,6 +39,7 @@ __all__ = [
     "EstimatorSettings",
     "EvaluateSettings",
     "ExportSettings",
+    "FeaturesSettings",
     "FitSettings",
     "InfoSettings",
     "MineSettings",

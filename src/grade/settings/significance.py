@@ -52,3 +52,25 @@ class SignificanceSettings:
         default=None,
         metavar="FILE",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeaturesSettings:
+    """Describing graphs, or nodes, by how often each pattern occurs there."""
+
+    graphs: str = set_argument()
+    k: int = option("Number of nodes of the patterns, 2 to 16.", "-k", metavar="K")
+    out: Path = option("The file to write: .npz (sparse) or .parquet.", "--out", metavar="FILE")
+    per: str = option(
+        "A row for each graph (columns: patterns) or for each node (columns: orbits).",
+        "--per",
+        default="graph",
+        metavar="graph|node",
+    )
+    values: str = option(
+        "counts, shares (of the row's sum) or presence (1 or 0).",
+        "--values",
+        default="counts",
+        metavar="NAME",
+    )
+    threads: int | None = threads_option()
