@@ -374,7 +374,7 @@ def test_the_command_prints_a_table_and_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["zoo-mini", "-k", "2"], "-k is 2; give 3 or more"),
+        (["zoo-mini", "-k", "2"], "-k is 2; give 3 to 16"),
         (["nas-bench-201", "-k", "9"], "largest graph of nas-bench-201 has 8 nodes"),
         (["zoo-mini", "-k", "4", "--contains", "Konv*"], "No node type of the set matches 'Konv*'"),
         (["zoo-mini", "-k", "4", "--rank-by", "beauty"], "no ranking named 'beauty'"),

@@ -4,6 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from grade.api import census as census
+    from grade.api import count as count
+    from grade.api import draw as draw
+    from grade.api import fit as fit
+    from grade.api import load as load
+    from grade.api import sample as sample
     from grade.blocks import blocks as blocks
     from grade.errors import InputError as InputError
     from grade.graphs import GraphSet as GraphSet
@@ -11,19 +17,29 @@ if TYPE_CHECKING:
     from grade.graphs import PatternTable as PatternTable
     from grade.graphs import SubgraphSample as SubgraphSample
     from grade.mine import mine as mine
+    from grade.report import report as report
+    from grade.sampling.census import Census as Census
 
 __version__ = "0.2.0"
 
 # Everything is imported when it is first asked for: some of it is slow to import. A module that stands here without a
 # name in it can be called: `grade.mine` is both the module and its main function.
 ON_DEMAND = {
+    "Census": "grade.sampling.census:Census",
     "GraphSet": "grade.graphs:GraphSet",
     "InputError": "grade.errors:InputError",
     "Pattern": "grade.graphs:Pattern",
     "PatternTable": "grade.graphs:PatternTable",
     "SubgraphSample": "grade.graphs:SubgraphSample",
     "blocks": "grade.blocks",
+    "census": "grade.api:census",
+    "count": "grade.api:count",
+    "draw": "grade.api:draw",
+    "fit": "grade.api:fit",
+    "load": "grade.api:load",
     "mine": "grade.mine",
+    "report": "grade.report",
+    "sample": "grade.api:sample",
 }
 __all__ = ["__version__", *ON_DEMAND]
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grade import frames
 from grade.callable_module import CallableModule
 from grade.errors import InputError
 from grade.graphs import GraphSet, Pattern, SubgraphSample
@@ -432,23 +433,16 @@ class Mined:
 
     def to_pandas(self) -> Any:
         """The table of motifs as a pandas.DataFrame."""
-        try:
-            import pandas
-        except ImportError:
-            raise InputError(
-                "Data frames need pandas, which is not installed; run 'pip install pandas'."
-            ) from None
-        return pandas.DataFrame(self.columns())
+        return frames.to_pandas(self.columns())
 
     def to_arrow(self) -> Any:
         """The table of motifs as a pyarrow.Table."""
-        try:
-            import pyarrow
-        except ImportError:
-            raise InputError(
-                "Arrow tables need pyarrow, which is not installed; run 'pip install grade-motifs[parquet]'."
-            ) from None
-        return pyarrow.table(self.columns())
+        return frames.to_arrow(self.columns())
+
+    def __repr__(self) -> str:
+        from grade.report.tables import motif_lines
+
+        return "\n".join(motif_lines(str(self.run), self.catalogue, self.motifs[:5], None))
 
     def _repr_html_(self) -> str:
         return str(self.catalogue._repr_html_())

@@ -75,7 +75,7 @@ def test_the_ars_report_has_its_rate(run: Any) -> None:
 
 def test_bad_input_gives_one_sentence_and_writes_nothing(run: Any, tmp_path: Path) -> None:
     for arguments, sentence in (
-        (("--count", "0"), "The number of samples is 0"),
+        (("--count", "0"), "--count is 0; give 1 or more"),
         ((), "Give the number of samples"),
         (("--count", "99999999999999"), "99,999,999,999,999 samples of 9 nodes need"),
         (("--count", "5", "--method", "esu"), "There is no sampler named 'esu'"),

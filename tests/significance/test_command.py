@@ -58,7 +58,7 @@ def test_text_says_how_it_was_made() -> None:
         (["--null", "degre"], "There is no null model named 'degre'"),
         (["--draws", "0"], "The number of draws is 0"),
         (["--out", "scores.txt"], "scores.txt must end in .npz or .parquet"),
-        (["--top", "-1"], "The number of patterns to show is -1"),
+        (["--top", "-1"], "--top is -1; give 0 or more."),
     ],
 )
 def test_wrong_flags_get_one_sentence(arguments: list[str], sentence: str) -> None:

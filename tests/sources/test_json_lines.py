@@ -85,7 +85,7 @@ def test_another_key_can_hold_the_type(tmp_path: Path) -> None:
         ('{"nodes": ["a"]}', 'it lacks a list "nodes" or a list "edges"'),
         (
             '{"nodes": [{"op": "a"}], "edges": []}',
-            "a node has no 'type' (another key can be named with --type-key)",
+            "a node has no 'type' (another key can be named with `type_key`)",
         ),
         ('{"nodes": [[1]], "edges": []}', "a type or name is neither text nor a whole number"),
         ('{"nodes": ["a"], "edges": [[0, 1]]}', "an edge names a node outside 0 to 0"),

@@ -40,8 +40,8 @@ def test_an_input_that_hangs_eats_or_crashes_costs_nothing_but_itself() -> None:
         place.rpartition(":")[2]: end.reason for place, end in ends.items() if isinstance(end, Failure)
     }
     assert set(reasons) == {"sleeping", "hungry", "crashing", "missing.onnx"}
-    assert "sleeping was given up: it took longer than 5 seconds (raise --seconds)." in reasons["sleeping"]
-    assert "hungry was given up: it needs more than 4 GiB of memory (raise --memory)." in reasons["hungry"]
+    assert "sleeping was given up: it took longer than 5 seconds (raise `seconds`)." in reasons["sleeping"]
+    assert "hungry was given up: it needs more than 4 GiB of memory (raise `memory`)." in reasons["hungry"]
     assert "crashing was given up: its process ended unexpectedly" in reasons["crashing"]
     assert reasons["missing.onnx"].startswith("missing.onnx cannot be read (No such file")
 

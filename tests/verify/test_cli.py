@@ -142,7 +142,7 @@ def test_a_count_that_is_cut_off_is_estimated(run: Any) -> None:
         (["0.1/", "zoo-mini"], "connected"),
         (["0.1/0>7", "zoo-mini"], "out of range"),
         (["0.1/0>1", "zoo-mini", "--top", "0"], "number of patterns to take is 0"),
-        (["0.1/0>1", "zoo-mini", "--threads", "0"], "number of threads is 0"),
+        (["0.1/0>1", "zoo-mini", "--threads", "0"], "--threads is 0"),
         (["0.1/0>1", "zoo-mini", "--seconds-per-pattern", "-1"], "time limit is -1"),
         (["0.1/0>1", "zoo-mini", "--time-budget", "soon"], "'soon' is not a length of time"),
         (["0.1/0>1", "zoo-mini", "--out", "supports.txt"], "must end in .csv or .json"),

@@ -7,7 +7,7 @@ from typing import Any
 from grade.cli.app import graphs_app
 from grade.settings import BuildSettings, DiffSettings, InfoSettings, OutputSettings, ReadSettings
 from grade.sources import load
-from grade.terminal import command, named_progress, progress_bar, show
+from grade.terminal import command, named_progress, progress_bar, show, with_flags
 
 
 @command(
@@ -50,7 +50,7 @@ def build(settings: BuildSettings, reading: ReadSettings, output: OutputSettings
             yield from (f"  {name} = {first}" for name, first in report.duplicates)
         if report.skipped:
             yield "skipped:"
-            yield from (f"  {reason}" for reason in report.skipped)
+            yield from (f"  {with_flags(reason)}" for reason in report.skipped)
 
     show(output, {"sources": settings.sources, **dataclasses.asdict(report)}, lines)
 
@@ -84,9 +84,7 @@ def info(settings: InfoSettings, output: OutputSettings) -> None:
 def diff(settings: DiffSettings, output: OutputSettings) -> None:
     """Compare two graph sets: types and patterns of K nodes whose shares differ most."""
     from grade.evaluation.difference import compare
-    from grade.sampling.census import check_top
 
-    check_top(settings.top)
     with progress_bar("census") as progress:
         found = compare(load(settings.graphs), load(settings.other), settings.k, settings.threads, progress)
     shown = dataclasses.replace(

@@ -7,7 +7,6 @@ from typing import Any
 from grade.cli.app import app, runs_app
 from grade.search import Constraints
 from grade.settings import MineSettings, OutputSettings, RunSettings, VerifySettings
-from grade.sources import load
 from grade.terminal import command, progress_bar, show
 
 
@@ -43,44 +42,35 @@ def verify(settings: VerifySettings, output: OutputSettings) -> None:
     A pattern is text such as 'Conv#1 -> Add; Conv#2 -> Add', where * and ? in a type are wildcards.
     Where time runs out before a count is done, it is estimated; a lower bound where that is not possible.
     """
-    from grade.machine import thread_count
-    from grade.progress import NEVER, Deadline
-    from grade.units import parse_seconds
-    from grade.verify import COUNTING_SHARE, files, read_patterns, verify_patterns, with_estimates
+    from grade.api import count
+    from grade.verify import files
 
-    threads, total, deadline = thread_count(settings.threads), None, NEVER
-    if settings.time_budget is not None:
-        deadline = Deadline.after(parse_seconds(settings.time_budget))
-        total = COUNTING_SHARE * parse_seconds(settings.time_budget)
     if settings.out is not None:
         files.check_target(settings.out)
     begin = time.perf_counter()
-    graphs = load(settings.graphs)
-    given = read_patterns(
-        settings.patterns,
-        graphs.node_vocabulary,
-        graphs.edge_vocabulary,
-        settings.top,
-        induced=not settings.non_induced,
-    )
-    patterns = [one.pattern for one in given]
     with progress_bar("verify") as progress:
-        supports = verify_patterns(
-            graphs, patterns, settings.seconds_per_pattern, total, threads, progress, settings.fusible
+        found = count(
+            settings.graphs,
+            settings.patterns,
+            top=settings.top,
+            induced=not settings.non_induced,
+            fusible=settings.fusible,
+            seconds_per_pattern=settings.seconds_per_pattern,
+            time_budget=settings.time_budget,
+            threads=settings.threads,
+            progress=progress,
         )
-    if not settings.fusible:  # estimates are of all occurrences
-        supports = with_estimates(graphs, patterns, supports, threads, deadline)
+    patterns, supports, graphs = found.patterns, found.supports, found.graphs
     if settings.out is not None:
         files.write_supports(settings.out, patterns, supports, graphs)
-    exact = sum(support.occurrences_quality == "exact" for support in supports)
     data = {
         "set": settings.graphs,
         "patterns": len(patterns),
-        "exact": exact,
+        "exact": found.exact,
         "fusible": settings.fusible,
         "nodes": graphs.nodes,
         "seconds": time.perf_counter() - begin,
-        "threads": threads,
+        "threads": found.threads,
         "supports": [
             files.support_data(pattern, support, graphs, most_common=10)
             for pattern, support in zip(patterns, supports, strict=True)
@@ -88,7 +78,7 @@ def verify(settings: VerifySettings, output: OutputSettings) -> None:
     }
 
     def lines() -> Iterator[str]:
-        yield f"{settings.graphs}: {len(patterns):,} patterns, {exact:,} counted exactly, {data['seconds']:.2f} s"
+        yield f"{settings.graphs}: {len(patterns):,} patterns, {found.exact:,} counted exactly, {data['seconds']:.2f} s"
         yield from files.support_lines(patterns, supports, graphs)
 
     show(output, data, lines)

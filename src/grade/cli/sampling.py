@@ -16,9 +16,8 @@ from grade.terminal import command, pattern_data, pattern_lines, progress_bar, s
 )
 def census(settings: CensusSettings, output: OutputSettings) -> None:
     """Count every connected induced subgraph of K nodes by pattern, exactly."""
-    from grade.sampling.census import check_target, check_top, take_census
+    from grade.sampling.census import check_target, take_census
 
-    check_top(settings.top)
     if settings.out is not None:
         check_target(settings.out)
     with progress_bar("census") as progress:

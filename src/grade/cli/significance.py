@@ -17,12 +17,10 @@ from grade.terminal import command, progress_bar, show
 def significance(settings: SignificanceSettings, output: OutputSettings) -> None:
     """Compare the count of every pattern of K nodes with its counts in randomised graphs."""
     from grade.report.significance_tables import score_data, score_lines
-    from grade.sampling.census import check_top
     from grade.significance import NullModel
     from grade.significance import significance as compare
     from grade.significance.columns_file import check_columns_target
 
-    check_top(settings.top)
     if settings.out is not None:
         check_columns_target(settings.out)
     null = NullModel(name=settings.null, allow_cycles=settings.allow_cycles, keep_mutual=settings.keep_mutual)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grade import frames
 from grade.errors import InputError
 from grade.files import whole_folder, writable_target
 from grade.graphs.part_counts import PartCounts
@@ -60,6 +61,20 @@ class SubgraphSample:
     def weighted_counts(self) -> NDArray[np.float64]:
         """[patterns] sum of the weights of each pattern's occurrences."""
         return np.bincount(self.pattern_ids, self.weights, len(self.patterns)).astype(np.float64, copy=False)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The drawn patterns column by column, the most frequent first."""
+        order = np.argsort(-self.weighted_counts, kind="stable").tolist()
+        return {
+            "key": [self.patterns[row].key for row in order],
+            "pattern": [str(self.patterns[row]) for row in order],
+            "drawn": self.counts[order].tolist(),
+            "weight": self.weighted_counts[order].tolist(),
+        }
+
+    def to_pandas(self) -> Any:
+        """The drawn patterns as a pandas.DataFrame, the most frequent first."""
+        return frames.to_pandas(self.columns())
 
     def __repr__(self) -> str:
         how = json.dumps(self.drawn.get("method", "?"))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grade import _core
+from grade import _core, frames
 from grade.errors import InputError
 from grade.files import whole_file, writable_target
 from grade.graphs import GraphSet, Pattern, PatternTable
@@ -52,6 +52,23 @@ class Census:
         check_top(n)
         order = np.argsort(~self.counts, kind="stable")[:n]  # descending: ~ turns unsigned numbers round
         return [(self.patterns[i], int(self.counts[i])) for i in order.tolist()]
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The census column by column, the most frequent pattern first."""
+        top = self.top(len(self.patterns))
+        return {
+            "key": [pattern.key for pattern, _ in top],
+            "pattern": [str(pattern) for pattern, _ in top],
+            "count": [count for _, count in top],
+        }
+
+    def to_pandas(self) -> Any:
+        """The census as a pandas.DataFrame, the most frequent pattern first."""
+        return frames.to_pandas(self.columns())
+
+    def __repr__(self) -> str:
+        first = f"Census({self.instances:,} instances of {len(self.patterns):,} patterns, k={self.k})"
+        return "\n".join([first, *(f"{count:>12,}  {pattern}" for pattern, count in self.top(5))])
 
     _repr_html_ = shown_by("grade.report.notebook", "census_html")
 

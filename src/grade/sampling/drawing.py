@@ -57,7 +57,7 @@ def sample(
     sampler = samplers[method]
     if (count is None) == (density is None):
         raise InputError(
-            "Give the number of samples (--count) or the density to reach (--density), and not both."
+            "Give the number of samples (`count`) or the density to reach (`density`), and not both."
         )
     if count is not None and count < 1:
         raise InputError(f"The number of samples is {count}; give 1 or more.")

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from grade.settings.parameters import argument, option, setting, threads_option
+from grade.settings.parameters import Settings, argument, option, setting, threads_option
 
 
 @dataclass(frozen=True, kw_only=True)
-class EstimatorSettings:
+class EstimatorSettings(Settings):
     """How an estimator is fitted and how it scores. Presets fill it by estimator and data size."""
 
     estimator: str = setting("Name of the estimator.", "autoregressive")
@@ -82,7 +82,7 @@ class EstimatorSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitSettings:
+class FitSettings(Settings):
     """Fitting an estimator to samples."""
 
     samples: list[Path] = argument(
@@ -96,7 +96,9 @@ class FitSettings:
         metavar="NAME",
     )
     preset: str = option("default, fast or paper.", "--preset", default="default", metavar="NAME")
-    seed: int = option("Seed of everything random.", "--seed", default=0, metavar="N")
+    seed: int = option(
+        "Seed of everything random.", "--seed", default=0, metavar="N", least=0, most=2**64 - 1
+    )
     device: str = option("cpu, cuda, cuda:1 ..., or auto.", "--device", default="auto", metavar="DEVICE")
     threads: int | None = threads_option()
     changes: list[str] | None = option(
@@ -108,7 +110,7 @@ class FitSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreSettings:
+class ScoreSettings(Settings):
     """Scoring patterns with a model."""
 
     model: Path = argument("A model that 'grade fit' made.", metavar="MODEL")
@@ -120,7 +122,7 @@ class ScoreSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateSettings:
+class EvaluateSettings(Settings):
     """Comparing a model's scores with exact counts."""
 
     model: Path = argument("A model that 'grade fit' made.", metavar="MODEL")

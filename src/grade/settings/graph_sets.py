@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from grade.settings.parameters import argument, option, set_argument, threads_option
+from grade.settings.parameters import Settings, argument, option, set_argument, threads_option
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuildSettings:
+class BuildSettings(Settings):
     """Building a graph set and saving it."""
 
     sources: list[str] = argument(
@@ -28,15 +28,19 @@ class BuildSettings:
         metavar="N",
     )
     seconds: float = option(
-        "Give up an input that takes longer than this.", "--seconds", default=300.0, metavar="S"
+        "Give up an input that takes longer than this.", "--seconds", default=300.0, metavar="S", above=0
     )
     memory: float = option(
-        "Give up an input that takes more memory than so many GiB.", "--memory", default=4.0, metavar="GIB"
+        "Give up an input that takes more memory than so many GiB.",
+        "--memory",
+        default=4.0,
+        metavar="GIB",
+        above=0,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadSettings:
+class ReadSettings(Settings):
     """What becomes of a model when it is read as a graph."""
 
     constants: bool = option("Keep Constant operators as nodes.", "--constants", default=False)
@@ -81,20 +85,26 @@ class ReadSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InfoSettings:
+class InfoSettings(Settings):
     """Describing a graph set."""
 
     graphs: str = set_argument()
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiffSettings:
+class DiffSettings(Settings):
     """Comparing two graph sets."""
 
     graphs: str = set_argument()
     other: str = argument("The set to compare it with.", metavar="OTHER")
-    k: int = option("Number of nodes of the patterns, 2 to 16.", "-k", default=4, metavar="K")
+    k: int = option(
+        "Number of nodes of the patterns, 2 to 16.", "-k", default=4, metavar="K", least=2, most=16
+    )
     threads: int | None = threads_option()
     top: int = option(
-        "How many of the types and patterns that differ most to show.", "--top", default=15, metavar="N"
+        "How many of the types and patterns that differ most to show.",
+        "--top",
+        default=15,
+        metavar="N",
+        least=0,
     )

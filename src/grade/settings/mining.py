@@ -59,7 +59,9 @@ class MineSettings(Settings):
         default=None,
         metavar="TIME",
     )
-    seed: int = option("Seed of everything random.", "--seed", default=0, metavar="N")
+    seed: int = option(
+        "Seed of everything random.", "--seed", default=0, metavar="N", least=0, most=2**64 - 1
+    )
     threads: int | None = threads_option()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from grade.errors import InputError
 
+LIMITS = "limits"  # the same for a setting that is no parameter of its own
 PARAMETER = "parameter"  # the key of a field's metadata under which its Parameter stands
 
 
@@ -30,10 +31,11 @@ class Parameter:
         """Refuse a number outside the limits; None stands for "left out"."""
         if value is None or isinstance(value, str):
             return
-        if self.least is not None and not value >= self.least:
-            raise InputError(f"`{name}` is {value}; give {self.least:g} or more.")
-        if self.most is not None and not value <= self.most:
-            raise InputError(f"`{name}` is {value}; give {self.most:g} or less.")
+        below = self.least is not None and not value >= self.least
+        beyond = self.most is not None and not value <= self.most
+        if below or beyond:
+            limits = f"{self.least} or more" if self.most is None else f"{self.least} to {self.most}"
+            raise InputError(f"`{name}` is {value}; give {limits}.")
         if self.above is not None and not value > self.above:
             raise InputError(f"`{name}` is {value}; give more than {self.above:g}.")
 
@@ -43,8 +45,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         for each in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
-            if PARAMETER in each.metadata:
-                each.metadata[PARAMETER].check(each.name, getattr(self, each.name))
+            parameter = each.metadata.get(PARAMETER) or each.metadata.get(LIMITS)
+            if parameter is not None:
+                parameter.check(each.name, getattr(self, each.name))
 
 
 def argument(help: str, *, metavar: str, default: Any = MISSING) -> Any:
@@ -65,9 +68,17 @@ def option(
     return field(default=default, metadata={PARAMETER: Parameter(help, flags, metavar, least, most, above)})
 
 
-def setting(help: str, default: Any) -> Any:
+def setting(
+    help: str,
+    default: Any,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
+) -> Any:
     """A field of an estimator: not a flag of its own, but set by a preset or by ``--set NAME=VALUE``."""
-    return field(default=default, metadata={"help": help})
+    limits = Parameter(help, least=least, most=most, above=above)
+    return field(default=default, metadata={"help": help, LIMITS: limits})
 
 
 def set_argument() -> Any:
@@ -80,5 +91,10 @@ def set_argument() -> Any:
 
 def threads_option() -> Any:
     return option(
-        "Threads to use; all available cores when left out.", "--threads", default=None, metavar="N"
+        "Threads to use; all available cores when left out.",
+        "--threads",
+        default=None,
+        metavar="N",
+        least=1,
+        most=1024,
     )

@@ -7,7 +7,7 @@ from grade.settings.parameters import Settings, argument, option
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutputSettings:
+class OutputSettings(Settings):
     """How a command reports."""
 
     json: bool = option(
@@ -16,15 +16,15 @@ class OutputSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSettings:
+class RunSettings(Settings):
     """Showing a run."""
 
     run: Path = argument("The folder of a run that 'grade mine' made.", metavar="RUN")
-    top: int = option("How many of its patterns to show.", "--top", default=20, metavar="N")
+    top: int = option("How many of its patterns to show.", "--top", default=20, metavar="N", least=0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportSettings:
+class ReportSettings(Settings):
     """Writing a page on a run, or on two."""
 
     runs: list[Path] = argument("The folder of a run; of two, to compare them.", metavar="RUN [RUN]")
@@ -38,7 +38,7 @@ class ReportSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExportSettings:
+class ExportSettings(Settings):
     """A pattern of a run for use elsewhere."""
 
     run: Path = argument("The folder of a run that 'grade mine' made.", metavar="RUN")

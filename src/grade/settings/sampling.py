@@ -3,17 +3,19 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from grade.settings.parameters import option, set_argument, threads_option
+from grade.settings.parameters import Settings, option, set_argument, threads_option
 
 
 @dataclass(frozen=True, kw_only=True)
-class CensusSettings:
+class CensusSettings(Settings):
     """Counting every connected induced subgraph of one size by pattern, exactly."""
 
     graphs: str = set_argument()
-    k: int = option("Number of nodes of the subgraphs, 2 to 16.", "-k", metavar="K")
+    k: int = option("Number of nodes of the subgraphs, 2 to 16.", "-k", metavar="K", least=2, most=16)
     threads: int | None = threads_option()
-    top: int = option("How many of the most frequent patterns to show.", "--top", default=20, metavar="N")
+    top: int = option(
+        "How many of the most frequent patterns to show.", "--top", default=20, metavar="N", least=0
+    )
     out: Path | None = option(
         "Write all patterns and their counts to this file: .npz or .parquet.",
         "--out",
@@ -23,11 +25,11 @@ class CensusSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SampleSettings:
+class SampleSettings(Settings):
     """Drawing connected induced subgraphs of one size."""
 
     graphs: str = set_argument()
-    k: int = option("Number of nodes of the subgraphs, 2 to 16.", "-k", metavar="K")
+    k: int = option("Number of nodes of the subgraphs, 2 to 16.", "-k", metavar="K", least=2, most=16)
     out: Path = option("The folder to write the sample to.", "--out", metavar="FOLDER")
     method: str = option(
         "rand-esu and rand-fase (uniform), ars (uniform, small graphs only), nrs (biased).",
@@ -35,14 +37,16 @@ class SampleSettings:
         default="rand-esu",
         metavar="NAME",
     )
-    count: int | None = option("Draw so many.", "--count", default=None, metavar="N")
+    count: int | None = option("Draw so many.", "--count", default=None, metavar="N", least=1)
     density: float | None = option(
         "Draw until this share of the patterns of the full census has been seen.",
         "--density",
         default=None,
         metavar="D",
     )
-    seed: int = option("Seed of everything random.", "--seed", default=0, metavar="N")
+    seed: int = option(
+        "Seed of everything random.", "--seed", default=0, metavar="N", least=0, most=2**64 - 1
+    )
     weighting: str = option(
         "What counts the same: occurrences, graphs, or (ars, nrs) edges.",
         "--weighting",

@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from grade.settings.parameters import option, set_argument, threads_option
+from grade.settings.parameters import Settings, option, set_argument, threads_option
 
 
 @dataclass(frozen=True, kw_only=True)
-class SignificanceSettings:
+class SignificanceSettings(Settings):
     """Comparing the count of every pattern with its counts in randomised graphs."""
 
     graphs: str = set_argument()
-    k: int = option("Number of nodes of the patterns, 2 to 16.", "-k", metavar="K")
+    k: int = option("Number of nodes of the patterns, 2 to 16.", "-k", metavar="K", least=2, most=16)
     null: str = option(
         "Null model: degrees; types (also edges between each pair of types); levels (also edges between levels); block"
         " (also the counts of all 3-node patterns).",
@@ -41,10 +41,12 @@ class SignificanceSettings:
         default=False,
     )
     by_graph: bool = option("Test every graph by itself as well.", "--by-graph", default=False)
-    seed: int = option("Seed of everything random.", "--seed", default=0, metavar="N")
+    seed: int = option(
+        "Seed of everything random.", "--seed", default=0, metavar="N", least=0, most=2**64 - 1
+    )
     threads: int | None = threads_option()
     top: int = option(
-        "How many patterns to show, the most significant first.", "--top", default=20, metavar="N"
+        "How many patterns to show, the most significant first.", "--top", default=20, metavar="N", least=0
     )
     out: Path | None = option(
         "Write all patterns with their scores to this file: .npz or .parquet.",

@@ -136,7 +136,7 @@ class Document:
         for identity, attributes in self.nodes.items():
             if not attributes.get(self.type_key):
                 raise InputError(
-                    f"the node {identity[:80]!r} has no attribute {self.type_key!r} (name another with --type-key)"
+                    f"the node {identity[:80]!r} has no attribute {self.type_key!r} (name another with `type_key`)"
                 )
             types.append(attributes[self.type_key])
         edges: dict[tuple[int, int], str] = {}

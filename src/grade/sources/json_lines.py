@@ -77,7 +77,7 @@ class Batch:
         for node in nodes:
             kind, label = (node.get(key), node.get("name", "")) if isinstance(node, dict) else (node, "")
             if isinstance(node, dict) and key not in node:
-                raise InputError(f"a node has no {key!r} (another key can be named with --type-key)")
+                raise InputError(f"a node has no {key!r} (another key can be named with `type_key`)")
             self.node_types.append(self.node_words.setdefault(word(kind), len(self.node_words)))
             self.node_names.append(word(label))
         seen = set()

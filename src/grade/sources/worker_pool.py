@@ -127,7 +127,7 @@ class Worker:
 def fate(code: int | None, limits: Limits) -> str:
     """Why a worker ended, from its exit code, which is that of the signal that ended its fork."""
     if code == signal.SIGALRM:
-        return f"it took longer than {limits.seconds:g} seconds (raise --seconds)"
+        return f"it took longer than {limits.seconds:g} seconds (raise `seconds`)"
     if code == signal.SIGKILL:
         return "its process was killed, as happens when memory runs out"
     return f"its process ended unexpectedly (code {code})"
@@ -187,7 +187,7 @@ def sentence(item: Item, error: BaseException, limits: Limits) -> str:
         return str(error)
     if isinstance(error, MemoryError):
         return (
-            f"{item.place} was given up: it needs more than {limits.memory:g} GiB of memory (raise --memory)."
+            f"{item.place} was given up: it needs more than {limits.memory:g} GiB of memory (raise `memory`)."
         )
     if isinstance(error, RecursionError):
         return f"{item.place} is nested too deep to be read."

@@ -69,6 +69,15 @@ def support_lines(
     return table(titles, rows)
 
 
+def support_columns(patterns: Sequence[Pattern | Query], supports: Sequence[Support]) -> dict[str, list[Any]]:
+    """The supports column by column; queries have no key."""
+    rows = [
+        {"key": getattr(pattern, "key", None), "pattern": str(pattern), **support.numbers()}
+        for pattern, support in zip(patterns, supports, strict=True)
+    ]
+    return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
+
+
 def write_supports(
     path: Path, patterns: Sequence[Pattern | Query], supports: Sequence[Support], graphs: GraphSet
 ) -> None:

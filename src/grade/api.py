@@ -1,0 +1,228 @@
+"""What ``import grade`` offers, beside `grade.mine`: one function for each thing that a Python user does.
+
+The commands of the same names call the same functions. Where graphs are taken, so are a file, a folder, a glob, a
+built-in name, a graph set, a torch module with example inputs, and a list of these.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grade import frames
+from grade.errors import InputError
+from grade.files import whole_file
+from grade.graphs import GraphSet, Pattern, SubgraphSample
+from grade.graphs.queries import Query
+from grade.machine import thread_count
+from grade.progress import NEVER, Deadline, Progress
+from grade.report.drawing import png, svg
+from grade.sampling import sample as draw_sample
+from grade.sampling.census import Census, take_census
+from grade.settings import ReadSettings
+from grade.sources import as_graphs
+from grade.support import Support
+from grade.units import parse_seconds
+from grade.verify import COUNTING_SHARE, read_patterns, verify_patterns, with_estimates
+from grade.verify.counting import SECONDS_PER_PATTERN
+from grade.verify.files import support_columns, support_lines
+from grade.verify.given import read_one
+
+if TYPE_CHECKING:
+    from grade.estimators import Estimator
+
+Patterns = str | Path | Pattern | Query | Sequence[str | Pattern | Query]
+
+
+def load(graphs: Any, **reading: Any) -> GraphSet:
+    """The graph set of whatever stands for one.
+
+    Parameters
+    ----------
+    reading : how files are read, e.g. ``constants=True, attributes=["Conv.kernel_shape"]``; the fields of
+        `grade.settings.ReadSettings`
+
+    >>> load("zoo-mini")
+    GraphSet('zoo-mini': 12 graphs, 4,187 nodes, 4,966 edges)
+    """
+    return as_graphs(graphs, ReadSettings(**reading))
+
+
+def census(graphs: Any, k: int, *, threads: int | None = None, progress: Progress | None = None) -> Census:
+    """Count every connected induced subgraph of k nodes by pattern, exactly.
+
+    >>> census("zoo-mini", 3)
+    Census(8,015 instances of 348 patterns, k=3)
+             279  Unsqueeze#1 -> Concat; Unsqueeze#2 -> Concat
+             278  Unsqueeze -> Concat -> Reshape
+             244  Shape -> Gather -> Unsqueeze
+             224  Gather -> Unsqueeze -> Concat
+             201  Conv -> BatchNormalization -> Relu
+    """
+    return take_census(as_graphs(graphs), k, threads, progress)
+
+
+def sample(graphs: Any, k: int, method: str = "rand-esu", **settings: Any) -> SubgraphSample:
+    """Draw connected induced subgraphs of k nodes; `grade.sampling.sample` tells the settings.
+
+    >>> sample("zoo-mini", 5, count=100, seed=1)
+    SubgraphSample(100 occurrences of 93 patterns, k=5, by "rand-esu")
+    """
+    return draw_sample(as_graphs(graphs), k, method, **settings)
+
+
+def fit(
+    samples: SubgraphSample | Sequence[SubgraphSample],
+    estimator: str = "autoregressive",
+    preset: str = "default",
+    *,
+    out: str | Path | None = None,
+    threads: int | None = None,
+    **changes: Any,
+) -> "Estimator":
+    """Fit an estimator to a sample, or to samples of several sizes.
+
+    Parameters
+    ----------
+    out : a folder to store the model in
+    changes : settings of the estimator in place of the preset's, e.g. ``seed=1, device="cuda", layers=3``
+
+    >>> drawn = sample("zoo-mini", 4, count=500, seed=1)
+    >>> model = fit(drawn, "frequency")
+    >>> model.log_probability(drawn.patterns).shape == (len(drawn.patterns),)
+    True
+    """
+    from grade.estimators import fit as fit_model
+    from grade.estimators import fit_to_folder, preset_for
+
+    given = [samples] if isinstance(samples, SubgraphSample) else list(samples)
+    settings = preset_for(given, estimator, preset, **changes)
+    if out is None:
+        return fit_model(given, settings, threads=threads)
+    return fit_to_folder(given, settings, Path(out), None, threads)
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Patterns with their supports, in the order in which they were given."""
+
+    patterns: list[Pattern | Query]
+    supports: list[Support]
+    graphs: GraphSet
+    threads: int = 1
+
+    def __len__(self) -> int:
+        return len(self.patterns)
+
+    def __iter__(self) -> Iterator[tuple[Pattern | Query, Support]]:
+        return zip(self.patterns, self.supports, strict=True)
+
+    def __getitem__(self, index: int) -> Support:
+        return self.supports[index]
+
+    @property
+    def exact(self) -> int:
+        """How many were counted exactly."""
+        return sum(support.occurrences_quality == "exact" for support in self.supports)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The supports column by column, with their qualities in columns of their own."""
+        return support_columns(self.patterns, self.supports)
+
+    def to_pandas(self) -> Any:
+        """The supports as a pandas.DataFrame."""
+        return frames.to_pandas(self.columns())
+
+    def __repr__(self) -> str:
+        return "\n".join(support_lines(self.patterns, self.supports, self.graphs))
+
+
+def count(
+    graphs: Any,
+    patterns: Patterns,
+    *,
+    top: int | None = None,
+    induced: bool = True,
+    fusible: bool = False,
+    seconds_per_pattern: float = SECONDS_PER_PATTERN,
+    time_budget: str | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Counted:
+    """Count given patterns exactly: occurrences, graphs, disjoint occurrences, covered nodes.
+
+    Parameters
+    ----------
+    patterns : a pattern as text or a key, a file of those, a census, a small model; a pattern; or a list of these
+    top : only the most frequent patterns of a census, or the first ones
+    induced : whether edges that the pattern does not have are forbidden
+    fusible : only occurrences that a compiler can fuse
+    seconds_per_pattern, time_budget : when to stop counting; what was counted until then is a lower bound, in whose
+        place an unbiased estimate stands where there is one
+
+    >>> count("zoo-mini", ["Conv -> Relu", "Conv#1 -> Relu -> Conv#2"])
+    occurrences  graphs  disjoint  coverage  pattern
+             50       3        50    2.39 %  Conv -> Relu
+             35       3        27    2.13 %  Conv#1 -> Relu -> Conv#2
+    """
+    graph_set, used, total, deadline = as_graphs(graphs), thread_count(threads), None, NEVER
+    if time_budget is not None:
+        deadline = Deadline.after(parse_seconds(time_budget))
+        total = COUNTING_SHARE * parse_seconds(time_budget)
+    wanted = [one for given in as_list(patterns) for one in read(given, graph_set, top, induced)][:top]
+    supports = verify_patterns(graph_set, wanted, seconds_per_pattern, total, used, progress, fusible)
+    if not fusible:  # estimates are of all occurrences
+        supports = with_estimates(graph_set, wanted, supports, used, deadline)
+    return Counted(wanted, supports, graph_set, used)
+
+
+def as_list(patterns: Patterns) -> Sequence[str | Path | Pattern | Query]:
+    return [patterns] if isinstance(patterns, str | Path | Pattern | Query) else patterns
+
+
+def read(
+    given: str | Path | Pattern | Query, graphs: GraphSet, top: int | None, induced: bool
+) -> list[Pattern | Query]:
+    """The patterns that one entry stands for."""
+    if isinstance(given, Query) or (isinstance(given, Pattern) and induced):
+        return [given]
+    found = read_patterns(str(given), graphs.node_vocabulary, graphs.edge_vocabulary, top, induced=induced)
+    return [one.pattern for one in found]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture of a pattern; a notebook shows it."""
+
+    pattern: Pattern
+
+    @property
+    def svg(self) -> str:
+        return svg(self.pattern)
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def save(self, out: str | Path) -> Path:
+        """Write an .svg or .png file."""
+        place = Path(out)
+        if place.suffix.lower() not in (".svg", ".png"):
+            raise InputError(f"{place} must end in .svg or .png to hold a picture.")
+        content = png(self.pattern) if place.suffix.lower() == ".png" else self.svg.encode(errors="replace")
+        with whole_file(place) as temporary:
+            temporary.write_bytes(content)
+        return place
+
+
+def draw(pattern: Pattern | str) -> Drawing:
+    """Draw a pattern, given as such or as text.
+
+    >>> draw("Conv -> Relu").svg.count("<rect")
+    2
+    """
+    if isinstance(pattern, str):
+        found = read_one(pattern, [], []).pattern
+        if not isinstance(found, Pattern):
+            raise InputError(f"{pattern!r} is a query, which has no picture; write it without wildcards.")
+        pattern = found
+    return Drawing(pattern)

@@ -1,0 +1,126 @@
+"""What ``import grade`` offers: the same answers as the commands, results that show themselves."""
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import grade
+from grade.sources import load
+
+GRADE = [sys.executable, "-m", "grade.cli"]
+
+
+def printed(*arguments: object) -> Any:
+    command = [*GRADE, *map(str, arguments), "--json"]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def test_graphs_are_taken_in_every_form(tmp_path: Path) -> None:
+    import torch
+
+    mini = load("zoo-mini")
+    halves = [mini.subset(range(6)), mini.subset(range(6, 12))]
+    whole = grade.census("zoo-mini", 3)
+    for graphs in (mini, halves, ["zoo-mini"]):
+        assert grade.census(graphs, 3).top(9999) == whole.top(9999)
+    with torch.device("meta"):
+        module = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU()).eval()
+        image = torch.empty(1, 3, 8, 8)
+    assert grade.load((module, (image,))).node_vocabulary == ("aten.conv2d", "aten.relu")
+    assert len(grade.load([(module, (image,)), "zoo-mini"])) == 13
+    with pytest.raises(grade.InputError, match="Sequential needs example inputs to be captured"):
+        grade.load(module)
+    with pytest.raises(grade.InputError, match="No graphs were given"):
+        grade.load([])
+
+
+def test_counts_are_those_of_the_command() -> None:
+    found = grade.count("zoo-mini", "Conv -> Relu", threads=1)
+    (row,) = printed("verify", "Conv -> Relu", "zoo-mini")["supports"]
+    assert {name: row[name] for name in found[0].numbers()} == found[0].numbers()
+    assert grade.count("zoo-mini", found.patterns)[0] == found[0]
+    wild = grade.count("zoo-mini", ["Conv* -> *", found.patterns[0]], induced=False)
+    assert wild[0].occurrences > wild[1].occurrences >= found[0].occurrences
+    assert wild.columns()["key"][0] is None
+
+
+def test_samples_and_models_are_those_of_the_commands(tmp_path: Path) -> None:
+    drawn = grade.sample("zoo-mini", 4, count=300, seed=3)
+    printed("sample", "zoo-mini", "-k", 4, "--count", 300, "--seed", 3, "--out", tmp_path / "drawn")
+    stored = grade.graphs.sample.load_sample(tmp_path / "drawn")
+    assert (stored.occurrences == drawn.occurrences).all()
+    model = grade.fit(drawn, "frequency", out=tmp_path / "model")
+    assert (tmp_path / "model").is_dir()
+    best = drawn.columns()
+    assert best["weight"] == sorted(best["weight"], reverse=True)
+    assert model.log_probability(drawn.patterns).argmax() == drawn.weighted_counts.argmax()
+
+
+def test_results_show_themselves(tmp_path: Path) -> None:
+    census = grade.census("zoo-mini", 3)
+    assert repr(census).splitlines()[0] == "Census(8,015 instances of 348 patterns, k=3)"
+    assert len(repr(census).splitlines()) == 6
+    mined = grade.mine("zoo-mini", k=3, top=8, threads=1)
+    assert len([line for line in repr(mined).splitlines() if "->" in line]) == 5
+    for result in (
+        census,
+        mined,
+        grade.count("zoo-mini", "Conv -> Relu"),
+        grade.sample("zoo-mini", 3, count=9),
+    ):
+        columns = result.columns()
+        assert len({len(values) for values in columns.values()}) == 1
+        if find_spec("pandas"):
+            assert result.to_pandas().to_dict("list").keys() == columns.keys()
+
+
+def test_drawings_are_shown_and_saved(tmp_path: Path) -> None:
+    drawing = grade.draw("Conv -> Relu")
+    assert drawing._repr_svg_().count("<rect") == 2
+    assert drawing.save(tmp_path / "pair.svg").read_text() == drawing.svg
+    assert drawing.save(tmp_path / "pair.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(grade.InputError, match=r"must end in \.svg or \.png"):
+        drawing.save(tmp_path / "pair.pdf")
+    with pytest.raises(grade.InputError, match="write it without wildcards"):
+        grade.draw("Conv* -> Relu")
+
+
+def test_reports_are_written(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        grade.mine("zoo-mini", k=3, top=4, threads=1, out=tmp_path / name)
+    page = grade.report(tmp_path / "one")
+    assert page == tmp_path / "one" / "report.html"
+    assert grade.report(tmp_path / "one", tmp_path / "two", tmp_path / "both.html").stat().st_size > 5_000
+
+
+def test_every_name_is_there_and_documented() -> None:
+    for name in ("load", "census", "sample", "fit", "count", "mine", "report", "draw"):
+        function = getattr(grade, name)
+        assert name in dir(grade)
+        assert ">>>" in (getattr(function, "__wrapped__", function).__doc__ or ""), name
+    with pytest.raises(AttributeError, match="no attribute 'minne'"):
+        grade.minne  # noqa: B018
+
+
+def test_messages_suit_python_and_the_command_line(tmp_path: Path) -> None:
+    with pytest.raises(grade.InputError, match="`list_size` is 0; give 1 or more"):
+        grade.mine("zoo-mini", k=4, list_size=0)
+    arguments = ["mine", "zoo-mini", "-k", "4", "--list-size", "0", "--out", str(tmp_path / "run")]
+    done = subprocess.run([*GRADE, *arguments], capture_output=True, text=True, check=False)
+    assert done.stderr == "grade: --list-size is 0; give 1 or more.\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["runs", "show", "run", "--top", "-1"], ["census", "zoo-mini", "-k", "3", "--threads", "0"]],
+)
+def test_numbers_out_of_range_are_refused(arguments: list[str], tmp_path: Path) -> None:
+    grade.mine("zoo-mini", k=3, top=2, threads=1, out=tmp_path / "run")
+    done = subprocess.run([*GRADE, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"grade: {arguments[-2]} is {arguments[-1]}; give ")
