@@ -35,7 +35,7 @@ def test_graphs_are_taken_in_every_form(tmp_path: Path) -> None:
     assert len(grade.load([(module, (image,)), "zoo-mini"])) == 13
     with pytest.raises(grade.InputError, match="Sequential needs example inputs to be captured"):
         grade.load(module)
-    with pytest.raises(grade.InputError, match="No graphs were given"):
+    with pytest.raises(grade.InputError, match="An empty list names no graphs"):
         grade.load([])
 
 
