@@ -2,6 +2,7 @@
 #include "arrays.hpp"
 #include "expand.hpp"
 #include "fusible_sets.hpp"
+#include "joins.hpp"
 #include "list_supports.hpp"
 
 namespace grade {
@@ -100,6 +101,42 @@ nb::tuple supports_of_lists(const Graph& graph, Vector<int64_t> offsets, Matrix<
   return nb::make_tuple(graphs_out, covered_out);
 }
 
+std::vector<SmallGraph> patterns_of(const Matrix<uint16_t>& types, const Cube<uint8_t>& edges) {
+  const size_t n = types.shape(0);
+  const int k = checked_size(types.shape(1));
+  if (edges.shape(0) != n || edges.shape(1) != size_t(k) || edges.shape(2) != size_t(k)) {
+    throw BadInput("edges must be [n, k, k] for node types [n, k]");
+  }
+  std::vector<SmallGraph> patterns(n);
+  for (size_t i = 0; i < n; ++i) {
+    patterns[i].k = k;
+    std::copy_n(types.data() + i * k, k, patterns[i].types.begin());
+    std::copy_n(edges.data() + i * k * k, k * k, patterns[i].edges.begin());
+  }
+  return patterns;
+}
+
+// (types, edges, automorphisms, parts [m, k + 1]), or None where there are more than `most`.
+std::optional<nb::tuple> join(Matrix<uint16_t> types, Cube<uint8_t> edges, Matrix<uint16_t> pair_types,
+                              Cube<uint8_t> pair_edges, size_t most, int threads,
+                              std::optional<nb::callable> progress) {
+  const std::vector<SmallGraph> patterns = patterns_of(types, edges), pairs = patterns_of(pair_types, pair_edges);
+  if (!pairs.empty() && pairs[0].k != 2) throw BadInput("pairs have 2 nodes");
+  const KeepGoing keep_going = watch(std::move(progress));
+  const int k = checked_size(types.shape(1));
+  std::optional<Joined> joined;
+  {
+    nb::gil_scoped_release release;
+    joined = join_patterns(patterns, pairs, most, checked_threads(threads), keep_going);
+  }
+  if (!joined->complete) return std::nullopt;
+  auto [types_out, edges_out, automorphisms_out] =
+      pattern_arrays(joined->patterns, joined->automorphisms, joined->patterns.sorted(), k + 1);
+  auto [parts_out, parts] = make_array<int32_t>({joined->patterns.size(), size_t(k) + 1});
+  std::copy(joined->parts.begin(), joined->parts.end(), parts);
+  return nb::make_tuple(types_out, edges_out, automorphisms_out, parts_out);
+}
+
 }  // namespace
 }  // namespace grade
 
@@ -115,6 +152,8 @@ void bind_search(nanobind::module_& m) {
           "graph"_a, "outputs"_a, nb::keep_alive<1, 2>());
   m.def("fusible_sets", &fusible_sets, "index"_a, "k"_a, "most"_a, "allowed"_a, "most_in"_a, "most_out"_a,
         "most_edges"_a, "threads"_a, "progress"_a.none());
+  m.def("join_patterns", &join, "node_types"_a, "edges"_a, "pair_types"_a, "pair_edges"_a, "most"_a, "threads"_a,
+        "progress"_a.none());
   m.def("growth_counts", &growth_counts, "graph"_a, "occurrences"_a, "allowed"_a, "distance"_a, "steps_left"_a,
         "most_in"_a, "most_out"_a, "most_edges"_a, "fusible"_a.none(), "threads"_a, "progress"_a.none());
   m.def("expand", &expand_occurrences, "graph"_a, "occurrences"_a, "weights"_a, "rates"_a, "allowed"_a, "distance"_a,

@@ -5,15 +5,19 @@
 
 namespace grade {
 
-std::pair<uint32_t, bool> PatternMap::insert(const SmallGraph& graph) {
-  if (size() * 2 >= slots_.size()) grow();
-  std::array<uint8_t, kMaxSize * 2 + kMaxSize * kMaxSize> code;
+std::string_view PatternMap::write(const SmallGraph& graph, Code& code) const {
   for (int i = 0; i < k_; ++i) {
     code[2 * i] = static_cast<uint8_t>(graph.types[i] >> 8);
     code[2 * i + 1] = static_cast<uint8_t>(graph.types[i]);
   }
   std::memcpy(code.data() + 2 * k_, graph.edges.data(), size_t(k_) * k_);
-  const std::string_view wanted(reinterpret_cast<const char*>(code.data()), width_);
+  return {reinterpret_cast<const char*>(code.data()), static_cast<size_t>(width_)};
+}
+
+std::pair<uint32_t, bool> PatternMap::insert(const SmallGraph& graph) {
+  if (size() * 2 >= slots_.size()) grow();
+  Code code;
+  const std::string_view wanted = write(graph, code);
   for (size_t slot = std::hash<std::string_view>{}(wanted);; ++slot) {
     uint32_t& entry = slots_[slot & (slots_.size() - 1)];
     if (entry == 0) {
@@ -22,6 +26,16 @@ std::pair<uint32_t, bool> PatternMap::insert(const SmallGraph& graph) {
       return {entry - 1, true};
     }
     if (this->code(entry - 1) == wanted) return {entry - 1, false};
+  }
+}
+
+int64_t PatternMap::find(const SmallGraph& graph) const {
+  Code code;
+  const std::string_view wanted = write(graph, code);
+  for (size_t slot = std::hash<std::string_view>{}(wanted);; ++slot) {
+    const uint32_t entry = slots_[slot & (slots_.size() - 1)];
+    if (entry == 0) return -1;
+    if (this->code(entry - 1) == wanted) return entry - 1;
   }
 }
 

@@ -17,6 +17,7 @@ class PatternMap {
 
   // Number of the graph as it is written (not of its class), and whether it is new.
   std::pair<uint32_t, bool> insert(const SmallGraph& graph);
+  int64_t find(const SmallGraph& graph) const;  // its number, or -1
 
   size_t size() const { return codes_.size() / width_; }
   SmallGraph at(uint32_t id) const;
@@ -29,7 +30,10 @@ class PatternMap {
   size_t bytes() const { return codes_.capacity() + slots_.capacity() * sizeof(uint32_t); }
 
  private:
+  using Code = std::array<uint8_t, kMaxSize * 2 + kMaxSize * kMaxSize>;
+
   void grow();
+  std::string_view write(const SmallGraph& graph, Code& code) const;
 
   int k_, width_;
   std::vector<uint8_t> codes_;

@@ -144,6 +144,19 @@ def fusible_sets(
 ) -> NDArray[np.uint32] | None:
     """All fusible sets [n, k] within the limits, graph by graph; None where there are more than ``most``."""
 
+def join_patterns(
+    node_types: NDArray[np.uint16],
+    edges: NDArray[np.uint8],
+    pair_types: NDArray[np.uint16],
+    pair_edges: NDArray[np.uint8],
+    most: int,
+    threads: int,
+    progress: Callable[[float], bool] | None,
+) -> tuple[NDArray[np.uint16], NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32]] | None:
+    """(types [m, k+1], edges, automorphisms [m], parts [m, k+1]) of the patterns all of whose connected parts are among
+    canonical patterns [n, k]; None where more than ``most`` are tried (native/joins.hpp).
+    """
+
 def growth_counts(
     graph: Graph,
     occurrences: NDArray[np.uint32],
