@@ -45,7 +45,9 @@ def test_every_frequent_pattern_is_found_and_no_other(seed: int, wish: str) -> N
     plain = Plain(graphs)
     for k in (2, 3, 4, 5):
         expected = {
-            key_of(p): p for p in plain.patterns(k) if (len(p.graphs) if wish == "min_graphs" else p.mni) >= least
+            key_of(p): p
+            for p in plain.patterns(k)
+            if (len(p.graphs) if wish == "min_graphs" else p.mni) >= least
         }
         if not expected:
             assert k not in levels
