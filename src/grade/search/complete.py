@@ -1,9 +1,9 @@
 """Every pattern that reaches a support, nothing left out: no beam, no lists of occurrences.
 
-The number of graphs that hold a pattern, and its minimum image-based support, are never more than those of any connected
-part. So the frequent patterns of k + 1 nodes are among the joins of frequent patterns of k nodes (native/joins.hpp), and
-each candidate is looked for only in the graphs that hold all its parts, by existence: hubs with 1e10 occurrences cost no
-more than others. What is held in memory is the patterns and one bit per pattern and graph.
+The number of graphs that hold a pattern, and its minimum image-based support, are never more than those of any
+connected part. So the frequent patterns of k + 1 nodes are among the joins of frequent patterns of k nodes
+(native/joins.hpp), and each candidate is looked for only in the graphs that hold all its parts, by existence: hubs with
+1e10 occurrences cost no more than others. Memory holds the patterns and one bit per pattern and graph.
 """
 
 from collections.abc import Iterator
