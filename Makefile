@@ -31,7 +31,7 @@ install: .make/installed
 	@touch $@
 
 demo: install
-	@$(BIN)/grade mine zoo -k 8 --contains 'Conv*' --max-in-degree 2 --max-out-degree 2 --rank-by graphs --top 20 --memory 2G --out demo-run
+	@$(BIN)/grade mine zoo -k 8 --contains 'Conv*' --max-in-degree 2 --max-out-degree 2 --rank-by graphs --top 20 --all --memory 2G --out demo-run
 	@$(BIN)/grade report demo-run
 	@echo "Open demo-run/report.html in a browser to look at them."
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,17 +18,19 @@ import pytest
 
 from grade import mine as flow
 from grade.errors import FileError, InputError
-from grade.graphs import GraphSet
+from grade.graphs import GraphSet, PatternTable
 from grade.graphs.storage import save_graph_set
 from grade.runs import Catalogue, RunFolder
 from grade.sampling.census import take_census
 from grade.sources import load
+from grade.verify.distinct import Selector
 
 GRADE = [sys.executable, "-m", "grade.cli"]
 
 
 def mine(out: Path, **changes: Any) -> Catalogue:
-    chosen = {"graphs": "zoo-mini", "k": 5, "top": 10, "threads": 2, **changes}
+    plain = {"rank_by": "occurrences", "all": True}  # the paper's objective
+    chosen = {"graphs": "zoo-mini", "k": 5, "top": 10, "threads": 2, **plain, **changes}
     return flow.mine(out=out, **chosen).catalogue
 
 
@@ -259,7 +262,21 @@ def test_a_full_disk_gets_one_sentence_and_the_run_goes_on(
 @pytest.mark.parametrize("room", [3_000, 56_000, 75_000])
 def test_a_command_that_may_write_no_more_ends_with_code_1(tmp_path: Path, room: int) -> None:
     """Files cannot grow past the limit, as on a disk without room: levels, then the catalogue are too large."""
-    arguments = ["mine", "zoo-mini", "-k", "5", "--top", "50", "--beam", "60", "--list-size", "40"]
+    arguments = [
+        "mine",
+        "zoo-mini",
+        "-k",
+        "5",
+        "--all",
+        "--rank-by",
+        "occurrences",
+        "--top",
+        "50",
+        "--beam",
+        "60",
+        "--list-size",
+        "40",
+    ]
     limited = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         f" resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}));"
@@ -361,7 +378,7 @@ def test_the_command_prints_a_table_and_json(tmp_path: Path) -> None:
     table = subprocess.run(
         [*GRADE, *arguments], capture_output=True, text=True, check=True
     ).stdout.splitlines()
-    assert table[0].startswith(f"{tmp_path / 'run'}: 3 motifs of zoo-mini")
+    assert table[0].startswith(f"{tmp_path / 'run'}: 3 distinct motifs of zoo-mini")
     assert len([line for line in table if " -> " in line]) == 3
     shown = subprocess.run(
         [*GRADE, "runs", "show", str(tmp_path / "run"), "--json"], capture_output=True, text=True, check=True
@@ -422,3 +439,32 @@ def test_a_residual_network_has_the_blocks_that_its_plan_dictates(tmp_path: Path
     assert block.support.occurrences == 2 * (blocks - 1)
     assert block.support.graphs == 2
     assert found.most_common(block, 10) == [("first", blocks - 1), ("second", blocks - 1)]
+
+
+def test_a_distinct_few_are_shown_by_default(tmp_path: Path) -> None:
+    graphs = load("zoo-mini")
+    found = flow.mine(graphs, k="3-6", top=12, out=tmp_path / "run", threads=2)
+    shown = found.shown
+    assert [motif.id for motif in shown] == list(range(1, 13))
+    assert {motif.size for motif in shown} > {3}
+    gains = [motif.choice.gain for motif in shown if motif.choice]
+    assert gains == sorted(gains, reverse=True)
+    assert found.catalogue.run["distinct"]["covered"] == sum(gains)
+    selector = Selector(graphs, [PatternTable.from_keys([m.key], graphs.node_vocabulary) for m in found])
+    masks = {motif.id: selector.mask(motif.id - 1) for motif in found}
+    for a, b in combinations(shown, 2):
+        both = (masks[a.id] & masks[b.id]).sum()
+        assert 2 * both <= min(masks[a.id].sum(), masks[b.id].sum())
+    for motif in shown:
+        for other in found.catalogue.variants(motif):
+            both = (masks[motif.id] & masks[other.id]).sum()
+            assert 2 * both > min(masks[motif.id].sum(), masks[other.id].sum())
+    assert any(found.catalogue.variants(motif) for motif in shown)
+    everything = flow.mine(graphs, k="3-6", top=12, all=True, threads=2)
+    assert everything.catalogue.run["distinct"] is None
+    values = [motif.support.value("coverage") for motif in everything]
+    assert values == sorted(values, reverse=True)
+    assert sorted(motif.size for motif in everything) == [3] * 12 + [4] * 12 + [5] * 12 + [6] * 12
+    assert Catalogue.load(RunFolder.open(tmp_path / "run").catalogue) == found.catalogue
+    with pytest.raises(InputError, match="`k` is 6-3; give the smaller number first"):
+        flow.mine(graphs, k="6-3")

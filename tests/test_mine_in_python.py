@@ -14,11 +14,11 @@ from grade.sources import load
 
 @pytest.fixture(scope="module")
 def mined() -> Any:
-    return grade.mine("zoo-mini", k=4, top=5, contains="Conv", threads=1)
+    return grade.mine("zoo-mini", k=4, top=5, contains="Conv", all=True, threads=1)
 
 
 def test_it_finds_what_the_command_finds(mined: Any, tmp_path: Path) -> None:
-    arguments = ["mine", "zoo-mini", "-k", "4", "--top", "5", "--contains", "Conv", "--threads", "1"]
+    arguments = ["mine", "zoo-mini", "-k", "4", "--top", "5", "--contains", "Conv", "--all", "--threads", "1"]
     command = [sys.executable, "-m", "grade.cli", *arguments, "--out", tmp_path / "run", "--json"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert json.loads(printed)["motifs"] == [mined.catalogue.data(motif) for motif in mined]
@@ -28,7 +28,7 @@ def test_graph_sets_and_lists_of_models_are_taken(mined: Any, tmp_path: Path) ->
     graphs = load("zoo-mini")
     halves = [graphs.subset(range(6)), graphs.subset(range(6, 12))]
     for models in (graphs, halves, ["zoo-mini"]):
-        found = grade.mine(models, k=4, top=5, contains="Conv", threads=1)
+        found = grade.mine(models, k=4, top=5, contains="Conv", all=True, threads=1)
         assert [m.text for m in found] == [m.text for m in mined]
         assert [m.support.occurrences for m in found] == [m.support.occurrences for m in mined]
         assert found.report(tmp_path / "page.html").stat().st_size > 10_000
@@ -65,7 +65,9 @@ def test_tables(mined: Any, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_module_is_the_function_whatever_was_imported_first() -> None:
     for first in ("import grade.mine", "from grade.mine import mine", "import grade"):
-        program = f"{first}; import grade; print(len(grade.mine('zoo-mini', k=3, top=2, threads=1)))"
+        program = (
+            f"{first}; import grade; print(len(grade.mine('zoo-mini', k=3, top=2, all=True, threads=1)))"
+        )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
         assert done.stdout.strip() == "2", done.stderr
 
@@ -86,7 +88,7 @@ def test_a_progress_callback_that_returns_false_stops_the_run(tmp_path: Path) ->
 
 
 def test_unknown_settings_are_refused() -> None:
-    with pytest.raises(grade.InputError, match="There is no setting rank; known: acyclic, beam"):
+    with pytest.raises(grade.InputError, match="There is no setting rank; known: acyclic, all, beam"):
         grade.mine("zoo-mini", k=4, rank="graphs")
     with pytest.raises(grade.InputError, match="An empty list names no graphs"):
         grade.mine([], k=4)

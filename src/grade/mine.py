@@ -4,12 +4,15 @@ Every stage leaves its result in the run folder and is not done again when it is
 where it was, and ends with the same catalogue.
 """
 
+import re
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +25,7 @@ from grade.graphs import GraphSet, Pattern, SubgraphSample
 from grade.graphs.sample import load_sample, save_sample
 from grade.machine import thread_count
 from grade.progress import NEVER, Deadline, OutOfTime, Progress
-from grade.runs import Catalogue, Motif, RunFolder
+from grade.runs import Catalogue, Chosen, Motif, RunFolder
 from grade.sampling import sample as draw
 from grade.sampling import samplers
 from grade.search import Constraints, Level, OccurrenceLists, beam_search
@@ -35,6 +38,7 @@ from grade.sources import as_graphs
 from grade.support import SUPPORTS, Support
 from grade.units import parse_bytes, parse_seconds
 from grade.verify import Verifier
+from grade.verify.distinct import Selection, Selector
 
 if TYPE_CHECKING:
     from grade.export.occurrences import Occurrences
@@ -48,24 +52,31 @@ EXAMPLES = 20  # occurrences that the catalogue keeps of each motif
 
 def mine(
     graphs: Any,
-    k: int = 8,
+    k: int | str = "3-10",
     out: str | Path | None = None,
     progress: Progress | None = None,
     **settings: Any,
 ) -> "Mined":
-    """Find the most frequent patterns of k nodes.
+    """Find the patterns of k nodes that recur: a distinct few that cover most of the set, or all (``all=True``).
 
     Parameters
     ----------
     graphs : whatever stands for graphs: a GraphSet, a file, folder, glob or name that `grade mine` takes, a PyTorch
         module with its example inputs, an ONNX model ... or a list of those (`grade.sources.as_graphs`)
+    k : number of nodes, or several such as "3-10"
     out : the folder of the run, to keep it or to go on with it; a temporary one when left out
     progress : gets the share done and the name of the stage; where it returns False the run stops with
         `grade.progress.Stopped`, and can go on later
     settings : the fields of `grade.settings.MineSettings` and `grade.search.Constraints`,
         e.g. ``top=20, contains="Conv*", rank_by="graphs"``
 
-    >>> found = mine("zoo-mini", k=4, top=3, contains="Conv")
+    >>> found = mine("zoo-mini", k="3-5", top=3)
+    >>> for motif in found.shown:
+    ...     print(motif.text, motif.choice.gain)
+    Conv -> BatchNormalization -> Relu 603
+    Shape -> Gather -> Unsqueeze 474
+    Sigmoid -> Mul -> Conv -> BatchNormalization 264
+    >>> found = mine("zoo-mini", k=4, top=3, contains="Conv", rank_by="occurrences", all=True)
     >>> print(found.patterns[0], int(found.motifs[0].support.occurrences))
     Relu#1 -> Concat -> Conv; Relu#2 -> Concat 279
     """
@@ -75,20 +86,23 @@ def mine(
     folder = Path(out or Path(temporary.name if temporary else ".") / "run")
     name = str(graphs) if isinstance(graphs, str | Path) else graph_set.origin
     job = Job.begin(
-        MineSettings(graphs=name, k=k, out=folder, **chosen), Constraints(**wishes), graph_set, progress
+        MineSettings(graphs=name, k=str(k), out=folder, **chosen), Constraints(**wishes), graph_set, progress
     )
     return Mined(job.run.finished_catalogue() or run(job), graph_set, folder, temporary)
 
 
 def run(job: "Job") -> Catalogue:
     """The flow: sample, fit, search, verify, catalogue."""
-    levels = [baseline(job)] if job.settings.method == "sampling" else search(job)
-    motifs = verify(job, levels)
+    sampled = job.settings.method == "sampling"
+    levels = [baseline(job, k) for k in job.settings.sizes] if sampled else search(job)
+    selection = select(job, levels)
+    motifs = verify(job, levels, selection)
     catalogue = Catalogue(
         run={
             **job.run.description(),
             "constraints": job.constraints.describe(),
             "partial": job.cut_short,
+            "distinct": None if selection is None else selection.facts(),
         },
         levels=[entry(level) for level in levels],
         motifs=motifs,
@@ -134,13 +148,13 @@ def fit(job: "Job", k: int) -> LogProbability:
 
 def search(job: "Job") -> list[Level]:
     """Grow patterns from 3 to k nodes (the paper's Algorithm 1), as far as time allows."""
-    settings = job.settings
+    settings, largest = job.settings, job.settings.sizes[-1]
     levels = job.run.load_levels(job.graphs)
     surrogates: dict[int, LogProbability] = {}
     deadline = job.search_until.reporting(job.progress, "search")
     steps = beam_search(
         job.graphs,
-        settings.k,
+        largest,
         beam=settings.beam,
         score=ranking(
             settings.rank_by,
@@ -158,18 +172,20 @@ def search(job: "Job") -> list[Level]:
         deadline=deadline,
     )
     try:
-        for size in range(levels[-1].size + 1 if levels else START, settings.k + 1):
+        for size in range(levels[-1].size + 1 if levels else START, largest + 1):
             deadline.check()
             if size > START and needs_estimator(settings.rank_by):
                 surrogates[size] = fit(job, size)
             with job.stage("search", f"search k = {size}"):
                 level = next(steps)
                 job.run.save_level(level)
-            levels.append(level)
+            if len(level.lists) == 0 and size > settings.sizes[0]:
+                break  # there is nothing larger either
             if len(level.lists) == 0:
                 raise InputError(
                     f"No pattern of {size} nodes in {settings.graphs} satisfies the constraints; relax one."
                 )
+            levels.append(level)
     except OutOfTime:
         job.cut_short = True
         levels = best_so_far(levels, job.constraints)
@@ -188,10 +204,10 @@ def best_so_far(levels: list[Level], constraints: Constraints) -> list[Level]:
     return levels
 
 
-def baseline(job: "Job") -> Level:
+def baseline(job: "Job", k: int) -> Level:
     """Without estimator and search: the patterns of the sample by their weighted frequency in it."""
     try:
-        drawn = sample(job, job.settings.k)
+        drawn = sample(job, k)
     except OutOfTime:
         raise InputError(
             "The time budget ran out before the sample was drawn; raise `time_budget`."
@@ -209,36 +225,127 @@ def baseline(job: "Job") -> Level:
     return Level(lists.take(order), lists.counts[order], len(lists), len(drawn), 0.0)
 
 
-def verify(job: "Job", levels: list[Level]) -> list[Motif]:
-    """Count the best patterns exactly, those past counting by estimate, until enough satisfy all constraints.
+Place = tuple[int, int]  # number of a level, row in it
+
+
+def select(job: "Job", levels: list[Level]) -> "Distinct | None":
+    """A distinct few of the patterns that the search kept, of all sizes; None where all are wanted, or time is up."""
+    if job.settings.all:
+        return None
+    places = [place for number in wanted(job, levels) for place in accepted(job, levels, number)]
+    best = [
+        place for number in wanted(job, levels) for place in accepted(job, levels, number)[: job.settings.top]
+    ]
+    tables = [
+        levels[number].lists.patterns.take([row for _, row in rows])
+        for number, rows in groupby(places, key=itemgetter(0))
+    ]
+    numbers = {place: candidate for candidate, place in enumerate(places)}
+    try:
+        with job.stage("selection", "select"):
+            selector = Selector(
+                job.graphs,
+                tables,
+                fusible=job.constraints.fusible,
+                threads=job.threads,
+                deadline=job.verify_until.reporting(job.progress, "select"),
+            )
+            found = selector.choose(job.settings.top, [numbers[place] for place in best])
+    except OutOfTime:
+        job.cut_short = True
+        return None
+    return Distinct(found, places)
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """A selection, and where its candidates stand."""
+
+    selection: Selection
+    places: list[Place]
+
+    def facts(self) -> dict[str, int]:
+        """What the catalogue keeps of the selection as a whole."""
+        found = self.selection
+        return {
+            "motifs": len(found.choices),
+            "candidates": found.candidates,
+            "covered": found.covered,
+            "bound": found.bound,
+        }
+
+
+def wanted(job: "Job", levels: list[Level]) -> list[int]:
+    """The levels of the sizes that are asked for; the last one where time was up before those."""
+    return [n for n, level in enumerate(levels) if level.size in job.settings.sizes] or [len(levels) - 1]
+
+
+def accepted(job: "Job", levels: list[Level], number: int) -> list[Place]:
+    """The patterns of a level that satisfy all constraints, best first."""
+    rows = np.flatnonzero(job.constraints.accepts(levels[number].lists.patterns))
+    return [(number, row) for row in rows.tolist()]
+
+
+def verify(job: "Job", levels: list[Level], selection: "Distinct | None") -> list[Motif]:
+    """Count the best patterns of each size exactly, those past counting by estimate, and the distinct ones first.
 
     What is cut short by the time budget is reported but not stored, so that a run that goes on counts it in full.
     """
-    level, top = levels[-1], job.settings.top
-    found: list[tuple[int, Support]] = []
-    estimates = estimated_counts(job, levels)
+    chosen: dict[Place, Chosen] = {}
+    variants: dict[Place, Place] = {}
+    if selection is not None:
+        for choice in selection.selection.choices:
+            place = selection.places[choice.candidate]
+            chosen[place] = Chosen(choice.occurrences, choice.gain, choice.covered)
+            variants |= {selection.places[candidate]: place for candidate in choice.variants}
+    counted = count(job, levels, list(chosen), len(chosen))
+    for number in wanted(job, levels):
+        rows = [place for place in accepted(job, levels, number) if place not in counted]
+        known = sum(number == other for other, _ in counted)
+        counted |= count(job, levels, rows, job.settings.top - known)
+    by = {"hybrid": "occurrences"}.get(job.settings.rank_by, job.settings.rank_by)
+
+    def order(place: Place) -> tuple[float, ...]:
+        """Chosen ones as they were chosen; the rest by the verified support that the search ranked by, or its rank."""
+        if place in chosen:
+            return (0, list(chosen).index(place))
+        return (1, -counted[place].value(by) if by in SUPPORTS else 0, place[1], place[0])
+
+    places = sorted(counted, key=order)
+    numbers = {place: number for number, place in enumerate(places, start=1)}
+    return [
+        Motif(
+            number,
+            levels[place[0]].lists.patterns[place[1]],
+            counted[place],
+            float(levels[place[0]].scores[place[1]]),
+            chosen.get(place),
+            numbers.get(variants[place]) if place in variants else None,
+        )
+        for place, number in numbers.items()
+    ]
+
+
+def count(job: "Job", levels: list[Level], places: list[Place], most: int) -> dict[Place, Support]:
+    """The supports of the first patterns that occur in enough graphs, so many at most."""
+    found: dict[Place, Support] = {}
+    estimates: dict[int, dict[int, tuple[float, float]]] = {}
     verifier = Verifier(job.graphs, job.threads, job.constraints.fusible)
-    for row in np.flatnonzero(job.constraints.accepts(level.lists.patterns)).tolist():
-        missing = top - len(found)
-        if missing == 0:
+    for number, row in places:
+        missing = most - len(found)
+        if missing <= 0:
             break
         if found and job.verify_until.passed:
             job.cut_short = True
             break
+        if number not in estimates:
+            estimates[number] = estimated_counts(job, levels[: number + 1])
         seconds = max(job.verify_until.left() / missing, LEAST_SECONDS)
-        with job.stage("verification", "verify", share=len(found) / top):
-            support = support_of(job, level, row, verifier, estimates.get(row), seconds)
+        with job.stage("verification", "verify", share=len(found) / most):
+            support = support_of(job, levels[number], row, verifier, estimates[number].get(row), seconds)
         if support.occurrences > 0 and job.constraints.reached_by(support.graphs, support.mni):
-            found.append((row, support))
-    by = {"hybrid": "occurrences"}.get(job.settings.rank_by, job.settings.rank_by)
-    if (
-        by in SUPPORTS
-    ):  # the verified support that the search ranked by; as the estimator ranked them otherwise
-        found.sort(key=lambda pair: (-pair[1].value(by), pair[0]))
-    return [
-        Motif(number, level.lists.patterns[row], support, float(level.scores[row]))
-        for number, (row, support) in enumerate(found, start=1)
-    ]
+            found[number, row] = support
+    return found
 
 
 def support_of(
@@ -326,14 +433,18 @@ class Job:
         progress: Progress | None = None,
     ) -> "Job":
         """Refuse what cannot work before anything is written; then start the run, or go on with it."""
-        if settings.k > graphs.largest:
+        sizes = settings.sizes
+        if sizes[0] > graphs.largest or (sizes[-1] > graphs.largest and len(sizes) == 1):
             raise InputError(
                 f"`k` is {settings.k}, but the largest graph of {settings.graphs} has {graphs.largest} nodes; lower it."
             )
+        if sizes[-1] > graphs.largest:
+            settings = replace(settings, k=f"{sizes[0]}-{graphs.largest}")
+            sizes = settings.sizes
         if settings.method not in METHODS:
             raise InputError(f"There is no method {settings.method!r}; known: {', '.join(METHODS)}.")
         ranking(settings.rank_by, graphs, settings.beam)
-        constraints.check(graphs, settings.k)
+        constraints.check(graphs, sizes[-1])
         memory = parse_bytes(settings.memory)
         search_until = verify_until = NEVER
         if settings.time_budget is not None:
@@ -341,14 +452,15 @@ class Job:
             search_until, verify_until = Deadline.after(SEARCH_SHARE * seconds), Deadline.after(seconds)
         samplers[settings.sampler]  # refuses an unknown one, used or not
         stored = {**asdict(settings), "out": str(settings.out), **asdict(constraints)}
+        stored["k"] = sizes[0] if len(sizes) == 1 else settings.k
         drawn = settings.method == "sampling" or needs_estimator(settings.rank_by)
         unused = () if drawn else ("sampler", "samples", "estimator", "preset")
         return cls(
             settings,
             constraints,
             graphs,
-            RunFolder.begin(settings.out, stored, graphs, unused),
-            Bounds.from_memory(memory, settings.k, settings.beam, settings.list_size),
+            RunFolder.begin(Path(settings.out or "run"), stored, graphs, unused),
+            Bounds.from_memory(memory, sizes[-1], settings.beam, settings.list_size),
             thread_count(settings.threads),
             search_until,
             verify_until,
@@ -363,6 +475,15 @@ class Job:
         begin = time.perf_counter()
         yield deadline
         self.run.add_seconds(name, time.perf_counter() - begin)
+
+
+def folder_for(graphs: str) -> Path:
+    """Where the command line keeps a run that is given no folder: named after its set, here.
+
+    >>> str(folder_for("models/**/*.onnx")), str(folder_for("zoo"))
+    ('models-onnx-motifs', 'zoo-motifs')
+    """
+    return Path("-".join(re.findall(r"\w[\w.]*", graphs.replace("*.", ""))[-3:]).strip("-.") + "-motifs")
 
 
 def split(values: dict[str, Any], *kinds: Any) -> list[dict[str, Any]]:
@@ -390,6 +511,11 @@ class Mined:
         return self.catalogue.motifs
 
     @property
+    def shown(self) -> list[Motif]:
+        """The distinct motifs, in the order in which they were chosen; all motifs where all are wanted."""
+        return self.catalogue.shown
+
+    @property
     def patterns(self) -> list[Pattern]:
         """Their patterns, in the same order."""
         return self.catalogue.patterns
@@ -404,7 +530,7 @@ class Mined:
         """Print the motifs as a table."""
         from grade.report.tables import motif_lines
 
-        for line in motif_lines(str(self.run), self.catalogue, self.motifs[:top], None):
+        for line in motif_lines(str(self.run), self.catalogue, self.shown[:top], None):
             print(line)
 
     def report(self, out: str | Path) -> Path:

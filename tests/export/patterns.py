@@ -66,5 +66,6 @@ def demo_patterns(folder: Path) -> list[Pattern]:
         max_in_degree=2,
         max_out_degree=2,
         rank_by="graphs",
+        all=True,
         threads=1,
     ).patterns

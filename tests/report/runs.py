@@ -37,7 +37,7 @@ def make_run(
         for number, (pattern, count) in enumerate(patterns, start=1)
     ]
     level = {"size": settings["k"], "candidates": 7, "kept": 5, "instances": 99, "best": 9.0}
-    described = {**run.description(), "constraints": [], "partial": False}
+    described = {**run.description(), "constraints": [], "partial": False, "distinct": None}
     first = patterns[0][0]
     Catalogue(
         described, [level], motifs, first.node_vocabulary, first.edge_vocabulary, tuple(graphs.graph_names)

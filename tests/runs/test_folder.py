@@ -32,7 +32,9 @@ def ring_set(name: str) -> GraphSet:
 
 
 def mine(out: Path, graphs: Any = "zoo-mini", **changes: Any) -> Catalogue:
-    return grade.mine(graphs, **{"k": 5, "top": 8, "beam": 60, "threads": 1, "out": out, **changes}).catalogue
+    return grade.mine(
+        graphs, **{"k": 5, "top": 8, "beam": 60, "threads": 1, "all": True, "out": out, **changes}
+    ).catalogue
 
 
 def test_a_set_of_other_content_is_another_set(tmp_path: Path) -> None:
@@ -127,7 +129,19 @@ def test_the_command_names_what_was_damaged(tmp_path: Path) -> None:
     report = subprocess.run([*GRADE, "report", tmp_path / "run"], capture_output=True, text=True, check=False)
     assert report.returncode == 2
     assert "has no catalogue yet" in report.stderr
-    arguments = ["mine", "zoo-mini", "-k", "5", "--top", "8", "--beam", "60", "--out", tmp_path / "run"]
+    arguments = [
+        "mine",
+        "zoo-mini",
+        "-k",
+        "5",
+        "--all",
+        "--top",
+        "8",
+        "--beam",
+        "60",
+        "--out",
+        tmp_path / "run",
+    ]
     again = subprocess.run([*GRADE, *arguments], capture_output=True, text=True, check=True)
     assert again.stderr == f"grade: {level} was damaged and is made again.\n"
     level.write_bytes(b"")

@@ -122,7 +122,7 @@ def test_the_residual_block_is_found_as_often_as_the_architecture_says(blocks: i
 def test_mining_finds_the_residual_block(tmp_path: Path) -> None:
     with torch.device("meta"):
         graphs = capture(SmallResNet(5).eval(), (torch.empty(IMAGE),))
-    found = mine(graphs, 8, tmp_path / "run", top=40)
+    found = mine(graphs, 8, tmp_path / "run", top=40, rank_by="occurrences", all=True)
     count_of = {motif.key: motif.support.occurrences for motif in found.motifs}
     assert (
         count_of[block_pattern(graphs, "relu").key] == 4

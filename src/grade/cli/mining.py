@@ -12,21 +12,24 @@ from grade.terminal import command, progress_bar, show
 
 @command(
     app,
+    "grade mine my-models",
     "grade mine zoo -k 8 --out run --contains 'Conv*' --max-in-degree 2 --max-out-degree 2 --rank-by graphs",
     "grade mine my-models -k 6 --top 100 --fusible --min-graphs 5 --out fusion-candidates",
-    "grade mine zoo -k 10 --rank-by estimator --estimator disco --samples 40000 --out as-in-the-paper",
+    "grade mine zoo -k 10 --rank-by estimator --estimator disco --samples 40000 --all --out as-in-the-paper",
 )
 def mine(settings: MineSettings, constraints: Constraints, output: OutputSettings) -> None:
-    """Find the most frequent patterns of K nodes: sample, fit, search, verify, catalogue.
+    """Find the patterns that recur: a distinct few that cover most of the set, with their variants folded.
 
+    With --all, every pattern in the order of the ranking: those of K nodes that are most frequent, say.
     A run that was stopped goes on when it is started again, and ends with the same catalogue.
     """
-    from grade.mine import mine
+    from grade.mine import folder_for, mine
 
     begin = time.perf_counter()
+    out = settings.out or folder_for(settings.graphs)
     with progress_bar("mine") as progress:
-        found = mine(**vars(settings), **vars(constraints), progress=progress)
-    show_catalogue(settings.out, found.catalogue, settings.top, time.perf_counter() - begin, output)
+        found = mine(**{**vars(settings), "out": out}, **vars(constraints), progress=progress)
+    show_catalogue(out, found.catalogue, settings.top, time.perf_counter() - begin, output)
 
 
 @command(
@@ -97,13 +100,14 @@ def show_catalogue(run: Any, catalogue: Any, top: int, seconds: float | None, ou
     """Report a run: its settings and levels, and the best of its motifs."""
     from grade.report.tables import motif_lines
 
-    motifs = catalogue.motifs[:top]
+    motifs = catalogue.shown[:top]
     data = {
         "run": str(run),
         "set": catalogue.run["settings"]["graphs"],
         "k": catalogue.run["settings"]["k"],
         "partial": catalogue.run["partial"],
         "constraints": catalogue.run["constraints"],
+        "distinct": catalogue.run["distinct"],
         "levels": catalogue.levels,
         "motifs": [catalogue.data(motif) for motif in motifs],
         **({"seconds": seconds} if seconds is not None else {}),

@@ -33,7 +33,13 @@ from grade.support import SUPPORTS, amount
 MANY = 200  # motifs from which on each shows one place, not several
 PLACES = 3
 BLOCKS, CANDIDATES = 6, 500  # small patterns of each size that are shown, and those they are chosen from
-STAGES = {"sampling": "Sampling", "training": "Fitting", "search": "Search", "verification": "Verification"}
+STAGES = {
+    "sampling": "Sampling",
+    "training": "Fitting",
+    "search": "Search",
+    "selection": "Choice",
+    "verification": "Verification",
+}
 
 
 def write_page(run: Path, out: Path, graphs: GraphSet | None = None) -> int:

@@ -1,6 +1,6 @@
 """What a run leaves behind: its folder and its catalogue."""
 
-from grade.runs.catalogue import Catalogue, Motif
+from grade.runs.catalogue import Catalogue, Chosen, Motif
 from grade.runs.folder import RunFolder
 
-__all__ = ["Catalogue", "Motif", "RunFolder"]
+__all__ = ["Catalogue", "Chosen", "Motif", "RunFolder"]

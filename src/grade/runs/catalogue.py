@@ -23,9 +23,21 @@ from grade.reprs import shown_by
 from grade.sealed import CHECKSUM, DamagedError, digest_of_json
 from grade.support import Support
 
-FORMAT = 3
+FORMAT = 4
 SUPPORT_COLUMNS = tuple(Support(0).numbers())
-COLUMNS = ("id", "key", "size", "text", "score", *SUPPORT_COLUMNS)
+CHOICE_COLUMNS = ("new_occurrences", "gain", "covered", "variant_of")
+COLUMNS = ("id", "key", "size", "text", "score", *CHOICE_COLUMNS, *SUPPORT_COLUMNS)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a motif adds to those that were chosen before it."""
+
+    new_occurrences: (
+        int  # those that share no node with each other, or with occurrences of motifs chosen before
+    )
+    gain: int  # their nodes
+    covered: int  # nodes of all motifs chosen up to this one
 
 
 @dataclass(frozen=True)
@@ -36,6 +48,8 @@ class Motif:
     pattern: Pattern
     support: Support
     score: float  # the search's
+    choice: Chosen | None = None  # of a distinct motif
+    variant_of: int | None = None  # the distinct motif that it is nearly the same as
 
     @property
     def key(self) -> str:
@@ -57,6 +71,10 @@ class Motif:
             "size": self.size,
             "text": self.text,
             "score": self.score,
+            "new_occurrences": None if self.choice is None else self.choice.new_occurrences,
+            "gain": None if self.choice is None else self.choice.gain,
+            "covered": None if self.choice is None else self.choice.covered,
+            "variant_of": self.variant_of,
             **self.support.numbers(),
         }
 
@@ -76,6 +94,15 @@ class Catalogue:
     def patterns(self) -> list[Pattern]:
         """The motifs' patterns, in their order; they may differ in size when a run was stopped early."""
         return [motif.pattern for motif in self.motifs]
+
+    @property
+    def shown(self) -> list[Motif]:
+        """The distinct motifs; all of them in a run that was asked for all."""
+        return [motif for motif in self.motifs if motif.choice is not None] or self.motifs
+
+    def variants(self, motif: Motif) -> list[Motif]:
+        """The motifs that are nearly the same as a distinct one."""
+        return [other for other in self.motifs if other.variant_of == motif.id]
 
     def motif(self, number: int, run: Path | str = "the run") -> Motif:
         """A motif by its number, counted from 1."""
@@ -182,6 +209,10 @@ class Catalogue:
                         examples=examples.get(row["id"], []),
                     ),
                     row["score"],
+                    None
+                    if row["gain"] is None
+                    else Chosen(row["new_occurrences"], row["gain"], row["covered"]),
+                    row["variant_of"],
                 )
                 for row in connection.execute("SELECT * FROM motifs ORDER BY id")
             ]

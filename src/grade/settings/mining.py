@@ -1,27 +1,46 @@
 """Finding patterns, and counting given ones."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from grade.errors import InputError
 from grade.settings.parameters import Settings, argument, option, set_argument, threads_option
+
+SMALLEST, LARGEST = 3, 16  # nodes of a pattern that can be mined
 
 
 @dataclass(frozen=True, kw_only=True)
 class MineSettings(Settings):
-    """Finding the most frequent patterns of one size. What they must look like is in `grade.search.Constraints`."""
+    """Finding patterns that recur. What they must look like is in `grade.search.Constraints`."""
 
     graphs: str = set_argument()
-    k: int = option("Number of nodes of the patterns, 3 to 16.", "-k", metavar="K", least=3, most=16)
-    out: Path = option("The folder of the run; a run that was stopped goes on there.", "--out", metavar="RUN")
-    top: int = option("How many patterns to find.", "--top", default=50, metavar="N", least=1)
+    k: str = option(
+        "Number of nodes of the patterns, 3 to 16: one, or several such as 3-10.",
+        "-k",
+        default="3-10",
+        metavar="K",
+    )
+    out: Path | None = option(
+        "The folder of the run; a run that was stopped goes on there. Named after the set when left out.",
+        "--out",
+        default=None,
+        metavar="RUN",
+    )
+    top: int = option("How many patterns to find.", "--top", default=20, metavar="N", least=1)
+    all: bool = option(
+        "Show all patterns in the order of the ranking, instead of a distinct few that cover most of the set.",
+        "--all",
+        default=False,
+    )
     beam: int = option(
         "How many patterns of each size to keep.", "--beam", default=1000, metavar="N", least=1
     )
     rank_by: str = option(
-        "occurrences (by default: it finds the most frequent patterns, see experiments/discovery), graphs, disjoint"
-        " (occurrences that share no node), coverage (nodes), estimator (the paper's way) or hybrid.",
+        "By what the search keeps patterns: coverage (nodes in some occurrence), occurrences (the paper's objective),"
+        " graphs, disjoint (occurrences that share no node), estimator (the paper's way) or hybrid.",
         "--rank-by",
-        default="occurrences",
+        default="coverage",
         metavar="NAME",
     )
     method: str = option(
@@ -63,6 +82,27 @@ class MineSettings(Settings):
         "Seed of everything random.", "--seed", default=0, metavar="N", least=0, most=2**64 - 1
     )
     threads: int | None = threads_option()
+
+    @property
+    def sizes(self) -> range:
+        """The numbers of nodes that are asked for.
+
+        >>> list(MineSettings(graphs="zoo", k="3-5").sizes), list(MineSettings(graphs="zoo", k="8").sizes)
+        ([3, 4, 5], [8])
+        """
+        match = re.fullmatch(r"(\d{1,4})(?:-(\d{1,4}))?", str(self.k).strip())
+        if match is None:
+            raise InputError(
+                f"`k` is {str(self.k)!r}; give a number of nodes such as 8, or several such as 3-10."
+            )
+        first, last = int(match[1]), int(match[2] or match[1])
+        if first < SMALLEST:
+            raise InputError(f"`k` is {self.k}; give {SMALLEST} or more.")
+        if last > LARGEST:
+            raise InputError(f"`k` is {self.k}; give {LARGEST} or less.")
+        if last < first:
+            raise InputError(f"`k` is {self.k}; give the smaller number first.")
+        return range(first, last + 1)
 
 
 @dataclass(frozen=True, kw_only=True)
