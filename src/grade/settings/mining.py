@@ -96,10 +96,8 @@ class MineSettings(Settings):
                 f"`k` is {str(self.k)!r}; give a number of nodes such as 8, or several such as 3-10."
             )
         first, last = int(match[1]), int(match[2] or match[1])
-        if first < SMALLEST:
-            raise InputError(f"`k` is {self.k}; give {SMALLEST} or more.")
-        if last > LARGEST:
-            raise InputError(f"`k` is {self.k}; give {LARGEST} or less.")
+        if first < SMALLEST or last > LARGEST:
+            raise InputError(f"`k` is {self.k}; give {SMALLEST} to {LARGEST}.")
         if last < first:
             raise InputError(f"`k` is {self.k}; give the smaller number first.")
         return range(first, last + 1)
