@@ -12,10 +12,11 @@ from grade.terminal import command, progress_bar, show
     app,
     "grade significance zoo-mini -k 3 --null types",
     "grade significance nas-bench-201 -k 4 --draws 2000 --seed 1 --out scores.parquet",
-    "grade significance my-graphs -k 3 --null levels --by-graph --json",
+    "grade significance my-graphs -k 3 --null levels --page motifs.html",
 )
 def significance(settings: SignificanceSettings, output: OutputSettings) -> None:
     """Compare the count of every pattern of K nodes with its counts in randomised graphs."""
+    from grade.report.significance_page import write_significance_page
     from grade.report.significance_tables import score_data, score_lines
     from grade.significance import NullModel
     from grade.significance import significance as compare
@@ -39,6 +40,8 @@ def significance(settings: SignificanceSettings, output: OutputSettings) -> None
         )
     if settings.out is not None:
         result.save(settings.out)
+    if settings.page is not None:
+        write_significance_page(result, settings.page)
 
     def lines() -> Iterator[str]:
         yield from score_lines(result, settings.top)

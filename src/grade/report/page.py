@@ -86,7 +86,7 @@ def page(folder: RunFolder, catalogue: Catalogue, graphs: GraphSet | None = None
     )
 
 
-def render(template: str, data: dict[str, Any], **values: Any) -> str:
+def render(template: str, data: dict[str, Any], program_file: str = "page.js", **values: Any) -> str:
     """Fill a template of this folder; what it is given is escaped."""
     folder = files("grade.report") / "templates"
     environment = jinja2.Environment(
@@ -96,7 +96,7 @@ def render(template: str, data: dict[str, Any], **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    program = (folder / "page.js").read_text("utf-8")
+    program = (folder / program_file).read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(program.encode()).digest()).decode()
     environment.filters["amount"] = lambda pair: amount(*pair)
     return environment.get_template(template).render(

@@ -54,6 +54,12 @@ class SignificanceSettings(Settings):
         default=None,
         metavar="FILE",
     )
+    page: Path | None = option(
+        "Write a page with a volcano plot, the significance profile and a table to sort: an .html file.",
+        "--page",
+        default=None,
+        metavar="FILE",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

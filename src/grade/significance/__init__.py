@@ -1,5 +1,8 @@
 """Are they motifs? Counts against null models, and graphs and nodes described by their patterns."""
 
+import sys
+
+from grade.callable_module import CallableModule
 from grade.significance.ensemble import Significance, significance
 from grade.significance.fingerprints import Features, features, profile_distance
 from grade.significance.null_models import NULL_MODELS, NullModel, randomised
@@ -14,3 +17,5 @@ __all__ = [
     "randomised",
     "significance",
 ]
+
+CallableModule.make(sys.modules[__name__], significance)

@@ -16,6 +16,7 @@ from grade import _core
 from grade.errors import InputError
 from grade.graphs import GraphSet, PatternTable
 from grade.machine import thread_count
+from grade.sources import as_graphs
 from grade.progress import Progress
 from grade.sampling.census import check_size
 from grade.significance.columns_file import write_columns
@@ -174,7 +175,7 @@ def score_columns(scores: Scores) -> dict[str, Any]:
 
 
 def significance(
-    graphs: GraphSet,
+    graphs: Any,
     k: int,
     null: str | NullModel = "degrees",
     *,
@@ -192,6 +193,7 @@ def significance(
 
     Parameters
     ----------
+    graphs : a GraphSet, or whatever `grade.load` takes
     null : a name of `NULL_MODELS`, or a `NullModel` with options
     draws : number of randomised sets; no p-value is below 1 / (draws + 1)
     switches : proposed moves for each edge between the set and a draw; chosen by `mixing` when left out
@@ -205,6 +207,7 @@ def significance(
     >>> [str(found.patterns[row]) for row in found.motifs]
     ['gene#1 -> gene#2 -> gene#3; gene#1 -> gene#3']
     """
+    graphs = as_graphs(graphs)
     check_size(graphs, k)
     model = (NullModel(name=null) if isinstance(null, str) else null).fitted(graphs)
     check_numbers(draws, least, seed)

@@ -18,6 +18,7 @@ from grade.errors import InputError
 from grade.files import whole_file
 from grade.graphs import GraphSet, PatternTable
 from grade.machine import available_memory, thread_count
+from grade.sources import as_graphs
 from grade.progress import Progress
 from grade.sampling.census import check_size, collect_occurrences
 from grade.significance.columns_file import check_columns_target, write_columns
@@ -124,7 +125,7 @@ class Features:
 
 
 def features(
-    graphs: GraphSet,
+    graphs: Any,
     k: int,
     per: str = "graph",
     *,
@@ -132,6 +133,8 @@ def features(
     progress: Progress | None = None,
 ) -> Features:
     """Exact counts of all patterns of k nodes in every graph, or of all their orbits at every node.
+
+    ``graphs`` is a GraphSet, or whatever `grade.load` takes.
 
     >>> fork = GraphSet.from_edges(node_counts=[3, 2], node_types=[0, 1, 1, 0, 1], edge_counts=[2, 1],
     ...                            edges=[[0, 1], [0, 2], [0, 1]], node_vocabulary=["input", "conv"])
@@ -142,6 +145,7 @@ def features(
     """
     if per not in OWNERS:
         raise InputError(f"Features are per {per!r}; give one of {', '.join(OWNERS)}.")
+    graphs = as_graphs(graphs)
     check_size(graphs, k)
     if per == "graph":
         types, edges, automorphisms, triples = _core.graph_counts(

@@ -7,6 +7,7 @@ self-loop, and its in-degree and out-degree by type of edge. No edge is made twi
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from grade import _core
 from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.machine import thread_count
+from grade.sources import as_graphs
 
 NULL_MODELS = {
     "degrees": "degrees by type of edge; no cycles where there are none",
@@ -77,7 +79,7 @@ def all_mutual(graphs: GraphSet) -> bool:
 
 
 def randomised(
-    graphs: GraphSet,
+    graphs: Any,
     null: str | NullModel = "degrees",
     *,
     switches: float = 100.0,
@@ -95,6 +97,7 @@ def randomised(
     >>> [len(other.successors(node)) for node in range(6)]
     [1, 1, 1, 1, 1, 1]
     """
+    graphs = as_graphs(graphs)
     model = (NullModel(name=null) if isinstance(null, str) else null).fitted(graphs)
     check_switches(switches)
     ends, types = _core.null_draw(

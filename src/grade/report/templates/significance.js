@@ -1,0 +1,16 @@
+"use strict";
+// Sorts the table by the column whose heading is pressed; again, the other way round.
+const table = document.getElementById("patterns");
+const headings = [...table.tHead.rows[0].cells];
+
+function sortBy(heading) {
+  const column = headings.indexOf(heading);
+  const direction = heading.getAttribute("aria-sort") === "descending" ? "ascending" : "descending";
+  for (const other of headings) other.removeAttribute("aria-sort");
+  heading.setAttribute("aria-sort", direction);
+  const sign = direction === "descending" ? -1 : 1;
+  const value = (row) => Number(row.cells[column].dataset.value);
+  table.tBodies[0].append(...[...table.tBodies[0].rows].sort((a, b) => sign * (value(a) - value(b))));
+}
+
+for (const heading of headings) heading.querySelector("button")?.addEventListener("click", () => sortBy(heading));
