@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from grade.mine import mine as mine
     from grade.report import report as report
     from grade.sampling.census import Census as Census
+    from grade.significance import features as features
+    from grade.significance import significance as significance
 
 __version__ = "0.2.0"
 
@@ -35,11 +37,13 @@ ON_DEMAND = {
     "census": "grade.api:census",
     "count": "grade.api:count",
     "draw": "grade.api:draw",
+    "features": "grade.significance:features",
     "fit": "grade.api:fit",
     "load": "grade.api:load",
     "mine": "grade.mine",
     "report": "grade.report",
     "sample": "grade.api:sample",
+    "significance": "grade.significance",
 }
 __all__ = ["__version__", *ON_DEMAND]
 

@@ -40,7 +40,10 @@ def test_every_pattern_is_a_point_and_a_row(found: Significance, tmp_path: Path)
     assert volcano.count('class="under"') == len(found.anti_motifs)
     table = re.findall(r'<tr id="row-(\d+)".*?</tr>', page, flags=re.S)
     assert [int(row) for row in table] == [row for row in found.order.tolist() if found.scores.tested[row]]
-    cells = [re.findall(r'data-value="([^"]+)"', row) for row in re.findall(r'<tr id="row.*?</tr>', page, flags=re.S)]
+    cells = [
+        re.findall(r'data-value="([^"]+)"', row)
+        for row in re.findall(r'<tr id="row.*?</tr>', page, flags=re.S)
+    ]
     assert [float(row[0]) for row in cells] == [found.scores.observed[int(row)] for row in table]
     assert [float(row[5]) for row in cells] == [found.scores.q[int(row)] for row in table]
 
@@ -56,6 +59,8 @@ def test_names_cannot_end_an_element(found: Significance, tmp_path: Path) -> Non
 
 def test_the_command_writes_the_page(tmp_path: Path) -> None:
     out = tmp_path / "motifs.html"
-    done = grade("significance", "zoo-mini", "-k", "2", "--draws", "30", "--switches", "2", "--page", str(out))
+    done = grade(
+        "significance", "zoo-mini", "-k", "2", "--draws", "30", "--switches", "2", "--page", str(out)
+    )
     assert done.returncode == 0, done.stderr
     assert "Motifs of zoo-mini against the null model &#39;degrees&#39;" in out.read_text()

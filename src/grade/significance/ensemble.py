@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from grade import _core
 from grade.errors import InputError
-from grade.graphs import GraphSet, PatternTable
+from grade.graphs import PatternTable
 from grade.machine import thread_count
-from grade.sources import as_graphs
 from grade.progress import Progress
 from grade.sampling.census import check_size
 from grade.significance.columns_file import write_columns
 from grade.significance.mixing import Mixing, choose_switches
 from grade.significance.null_models import NullModel, check_switches
 from grade.significance.p_values import Scores, score
+from grade.sources import as_graphs
 
 LEVEL = 0.01  # of q, for what is called a motif
 
@@ -200,6 +200,7 @@ def significance(
     least : patterns are tested that reach so many occurrences in the set or in some draw
     by_graph : test every graph by itself as well
 
+    >>> from grade import GraphSet
     >>> loop = [[0, 1], [0, 2], [1, 2]]  # a feed-forward loop, eight times
     >>> graphs = GraphSet.from_edges(node_counts=[24], node_types=[0] * 24, edge_counts=[24], node_vocabulary=["gene"],
     ...     edges=[[3 * i + a, 3 * i + b] for i in range(8) for a, b in loop])

@@ -18,10 +18,10 @@ from grade.errors import InputError
 from grade.files import whole_file
 from grade.graphs import GraphSet, PatternTable
 from grade.machine import available_memory, thread_count
-from grade.sources import as_graphs
 from grade.progress import Progress
 from grade.sampling.census import check_size, collect_occurrences
 from grade.significance.columns_file import check_columns_target, write_columns
+from grade.sources import as_graphs
 
 OWNERS = ("graph", "node")
 VALUES = ("counts", "shares", "presence")
