@@ -1,6 +1,9 @@
 // The grammar of repeated regions at the border to Python.
+#include <numeric>
+
 #include "arrays.hpp"
 #include "blocks.hpp"
+#include "blocks_identity.hpp"
 
 namespace grade {
 namespace {
@@ -12,6 +15,28 @@ Result<T> copied(const std::vector<T>& values) {
   auto [result, data] = make_array<T>({values.size()});
   std::copy(values.begin(), values.end(), data);
   return result;
+}
+
+// [graphs] numbers that are equal for isomorphic graphs.
+Result<uint32_t> graph_classes(Vector<int64_t> node_offsets, Vector<uint32_t> types, Vector<int64_t> out_offsets,
+                               Vector<uint32_t> out_targets, Vector<uint32_t> out_labels, Vector<int64_t> in_offsets,
+                               Vector<uint32_t> in_sources, Vector<uint32_t> in_labels) {
+  const std::vector<uint8_t> closed(types.size(), 0);
+  const BlockGraph graph{span_of(node_offsets), span_of(types),      span_of(out_offsets),
+                         span_of(out_targets),  span_of(out_labels), span_of(in_offsets),
+                         span_of(in_sources),   span_of(in_labels),  closed};
+  std::vector<uint32_t> classes;
+  {
+    nb::gil_scoped_release release;
+    const std::vector<uint32_t> levels = block_levels(graph);
+    SymbolTable table(graph, levels, 0);
+    for (size_t g = 0; g + 1 < node_offsets.size(); ++g) {
+      std::vector<uint32_t> nodes(static_cast<size_t>(graph.node_offsets[g + 1] - graph.node_offsets[g]));
+      std::iota(nodes.begin(), nodes.end(), static_cast<uint32_t>(graph.node_offsets[g]));
+      classes.push_back(table.of(nodes, kNobody, kNobody, 0, 0, {}).symbol);
+    }
+  }
+  return copied(classes);
 }
 
 nb::dict grammar(Vector<int64_t> node_offsets, Vector<uint32_t> types, Vector<int64_t> out_offsets,
@@ -55,4 +80,6 @@ void bind_blocks(nanobind::module_& m) {
   m.def("block_grammar", &grammar, "node_offsets"_a, "types"_a, "out_offsets"_a, "out_targets"_a, "out_labels"_a,
         "in_offsets"_a, "in_sources"_a, "in_labels"_a, "closed"_a, "min_count"_a, "min_graphs"_a, "max_size"_a,
         "progress"_a.none());
+  m.def("graph_classes", &graph_classes, "node_offsets"_a, "types"_a, "out_offsets"_a, "out_targets"_a, "out_labels"_a,
+        "in_offsets"_a, "in_sources"_a, "in_labels"_a);
 }

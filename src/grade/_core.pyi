@@ -22,6 +22,18 @@ class Graph:
         threads: int = 1,
     ) -> None: ...
 
+def graph_classes(
+    node_offsets: NDArray[np.int64],
+    types: NDArray[np.uint32],
+    out_offsets: NDArray[np.int64],
+    out_targets: NDArray[np.uint32],
+    out_labels: NDArray[np.uint32],
+    in_offsets: NDArray[np.int64],
+    in_sources: NDArray[np.uint32],
+    in_labels: NDArray[np.uint32],
+) -> NDArray[np.uint32]:
+    """[graphs] numbers that are equal for isomorphic acyclic graphs, of any size."""
+
 def block_grammar(
     node_offsets: NDArray[np.int64],
     types: NDArray[np.uint32],

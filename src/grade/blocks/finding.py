@@ -280,9 +280,11 @@ def find(
     names: Mapping[str, str],
     progress: Progress | None,
     begin: float,
+    wiring: Wiring | None = None,
 ) -> Blocks:
     """The flow: merge, keep what pays, list occurrences, name."""
-    wiring = Wiring.of(graphs, operands=not settings.ignore_operands)
+    if wiring is None:
+        wiring = Wiring.of(graphs, operands=not settings.ignore_operands)
     grammar = make_grammar(wiring, settings.min_count, settings.min_graphs, settings.max_size, progress)
     kept = rules_worth_keeping(grammar)
     places, counts, in_graphs = supports(grammar, kept)

@@ -200,6 +200,22 @@ class Grammar:
         return types, found[np.lexsort((found[:, 0], found[:, 1]))]
 
 
+def isomorphism_classes(wiring: Wiring) -> NDArray[np.uint32]:
+    """[graphs] numbers that are equal for isomorphic graphs of a set, found by exact comparison."""
+    order = np.argsort(wiring.sources, kind="stable")
+    nodes = len(wiring.types)
+    return _core.graph_classes(
+        wiring.node_offsets,
+        wiring.types,
+        offsets_of(wiring.sources[order].astype(np.int64), nodes),
+        wiring.targets[order],
+        wiring.labels[order],
+        offsets_of(wiring.targets.astype(np.int64), nodes),
+        wiring.sources,
+        wiring.labels,
+    )
+
+
 def make_grammar(
     wiring: Wiring,
     min_count: int = 2,

@@ -1,7 +1,7 @@
-"""``grade blocks``: regions that repeat, whatever their size, and models in terms of them."""
+"""``grade blocks`` and ``grade outline``: regions that repeat, whatever their size, and models in terms of them."""
 
 from grade.cli.app import app
-from grade.settings import BlocksSettings, OutputSettings
+from grade.settings import BlocksSettings, OutlineSettings, OutputSettings
 from grade.terminal import command, progress_bar, show
 
 
@@ -24,3 +24,24 @@ def blocks_of(settings: BlocksSettings, output: OutputSettings) -> None:
     with progress_bar("blocks") as progress:
         found = blocks(**vars(settings), progress=progress)
     show(output, found.data(), lambda: block_lines(found, settings.top, settings.model))
+
+
+@command(
+    app,
+    "grade outline model.onnx --out outlined.onnx",
+    "grade outline model.onnx --flat --min-count 4 --out outlined.onnx",
+    "grade outline model.onnx --to pytorch --out model.py",
+    called="outline",
+)
+def outline_model(settings: OutlineSettings, output: OutputSettings) -> None:
+    """Write a model with its repeated blocks as ONNX local functions, or as PyTorch source.
+
+    The result computes the same, and inlining the functions gives the model back. Values, opsets and metadata are kept;
+    external data is neither copied nor read.
+    """
+    from grade.blocks.outline import write_outline
+    from grade.report.block_tables import outline_lines
+
+    with progress_bar("outline") as progress:
+        done = write_outline(settings, progress)
+    show(output, {"file": str(settings.out), **done.data()}, lambda: outline_lines(done, settings.out))

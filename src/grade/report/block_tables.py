@@ -1,9 +1,11 @@
 """Blocks and outlines of models as lines of text."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from grade.blocks import Blocks
 from grade.blocks.finding import LIBRARY_SIZES
+from grade.blocks.outline import Outlined
 from grade.errors import InputError
 
 SMALL_SET, WIDTH, PARTS = 3, 110, 6
@@ -44,6 +46,20 @@ def all_lines(found: Blocks, top: int, model: str | None) -> Iterator[str]:
         yield ""
         yield f"A library covers: {', '.join(shares)} of all nodes."
     yield from outlines(found, model)
+
+
+def outline_lines(done: Outlined, out: Path) -> Iterator[str]:
+    """What became of a model that was outlined."""
+    data = done.data()
+    yield (
+        f"{out}: {data['nodes']:,} operators are {data['graph_nodes']:,} nodes, {data['calls']:,} of them calls of"
+        f" functions; {len(data['functions']):,} functions, {data['seconds']:.2f} s"
+    )
+    rows = sorted(data["functions"], key=lambda row: -row["nodes"])
+    if rows:
+        yield f"{'nodes':>7} {'count':>8} {'inputs':>7}  function"
+    for row in rows:
+        yield f"{row['nodes']:>7,} {row['count']:>8,} {row['inputs']:>7,}  {row['name']}"
 
 
 def outlines(found: Blocks, model: str | None) -> Iterator[str]:

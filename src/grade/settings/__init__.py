@@ -6,7 +6,7 @@ turns every field of a settings object into a parameter of the command that take
 beside it and are checked when the object is made, so that the same sentence reaches a caller from Python.
 """
 
-from grade.settings.blocks import BlocksSettings
+from grade.settings.blocks import BlocksSettings, OutlineSettings
 from grade.settings.estimators import EstimatorSettings, EvaluateSettings, FitSettings, ScoreSettings
 from grade.settings.graph_sets import BuildSettings, DiffSettings, InfoSettings, ReadSettings
 from grade.settings.mining import MineSettings, VerifySettings
@@ -44,6 +44,7 @@ __all__ = [
     "InfoSettings",
     "MineSettings",
     "OccurrencesSettings",
+    "OutlineSettings",
     "OutputSettings",
     "Parameter",
     "ReadSettings",

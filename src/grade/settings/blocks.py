@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from grade.settings.parameters import Settings, option, set_argument
+from grade.settings.parameters import Settings, argument, option, set_argument
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +38,33 @@ class BlocksSettings(Settings):
         "Keep the result in this folder: blocks.json, grammar.npz, the page blocks.html, and names.json, where blocks"
         " can be given other names before the command is repeated.",
         "--out",
+        default=None,
+        metavar="RUN",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutlineSettings(Settings):
+    """Writing a model with its blocks as functions or modules."""
+
+    model: Path = argument("An ONNX model.", metavar="MODEL.onnx")
+    out: Path = option(
+        "The file to write: a model, or source code with --to pytorch.", "--out", metavar="FILE"
+    )
+    to: str = option(
+        "onnx (local functions) or pytorch (source, one module class per block).",
+        "--to",
+        default="onnx",
+        metavar="FORMAT",
+    )
+    flat: bool = option("No functions that call functions.", "--flat", default=False)
+    min_count: int = option("Fewest occurrences of a block.", "--min-count", default=2, metavar="N", least=2)
+    max_size: int | None = option(
+        "Most operators of a block.", "--max-size", default=None, metavar="N", least=2
+    )
+    blocks: Path | None = option(
+        "Only blocks of this folder, which 'grade blocks --out' made, under the names that it gives.",
+        "--blocks",
         default=None,
         metavar="RUN",
     )

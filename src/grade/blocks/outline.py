@@ -1,0 +1,290 @@
+"""A model with its repeated blocks as ONNX local functions: the same model, and as long as what is different in it.
+
+Values keep their names in the graph around the functions. Opsets, metadata and data in other files stay as they are.
+"""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grade.blocks.finding import Blocks, Unit, find
+from grade.blocks.functions import Function, FunctionMaker, distinct
+from grade.blocks.onnx_graph import OnnxGraph, import_onnx, read_model
+from grade.errors import InputError
+from grade.files import whole_file, writable_target
+from grade.progress import Progress
+from grade.settings import BlocksSettings, OutlineSettings
+
+DOMAIN = "grade.blocks"
+FORMATS = ("onnx", "pytorch")
+FUNCTIONS_SINCE = 8  # the IR version that has model-local functions
+
+
+@dataclass(frozen=True, eq=False)
+class Outlined:
+    """What became of a model."""
+
+    model: Any  # onnx.ModelProto
+    found: Blocks
+    functions: list[Function]
+    onnx_graph: OnnxGraph
+    maker: FunctionMaker
+
+    def data(self) -> dict[str, Any]:
+        calls = sum(node.domain == DOMAIN for node in self.model.graph.node)
+        return {
+            "nodes": len(self.onnx_graph.nodes),
+            "graph_nodes": len(self.model.graph.node),
+            "calls": calls,
+            "functions": [
+                {
+                    "name": function.name,
+                    "nodes": int(self.found.grammar.sizes[function.symbol]),
+                    "count": self.found.by_symbol[function.symbol].count,
+                    "inputs": len(function.params),
+                    "outputs": len(function.outputs),
+                }
+                for function in self.functions
+            ],
+            "seconds": self.found.seconds,
+        }
+
+
+def write_outline(settings: OutlineSettings, progress: Progress | None = None) -> Outlined:
+    """What `grade outline` does."""
+    if settings.to not in FORMATS:
+        raise InputError(f"There is no format {settings.to!r}; give {' or '.join(FORMATS)}.")
+    writable_target(settings.out)
+    return outline(
+        settings.model,
+        settings.out,
+        flat=settings.flat,
+        min_count=settings.min_count,
+        max_size=settings.max_size,
+        only=settings.blocks,
+        progress=progress,
+    )
+
+
+def outline(
+    path: str | Path,
+    out: str | Path | None = None,
+    flat: bool = False,
+    min_count: int = 2,
+    max_size: int | None = None,
+    only: Path | None = None,
+    progress: Progress | None = None,
+) -> Outlined:
+    """Write a model with its repeated blocks as functions; ``only`` names a folder of blocks that are taken alone."""
+    onnx = import_onnx()
+    found, onnx_graph = model_blocks(path, min_count, max_size, only, progress)
+    if out is not None:
+        check_target(Path(path), Path(out), onnx_graph.external)
+    maker = FunctionMaker(onnx_graph, found, flat)
+    model = rewritten(onnx, onnx_graph, maker)
+    used = called_functions(model, maker)
+    model.functions.extend(function_proto(onnx, onnx_graph, maker, function) for function in used)
+    if used:
+        model.ir_version = max(model.ir_version, FUNCTIONS_SINCE)
+        model.opset_import.append(onnx.helper.make_opsetid(DOMAIN, 1))
+    result = Outlined(model, found, used, onnx_graph, maker)
+    if out is not None:
+        with whole_file(out) as temporary:
+            temporary.write_bytes(model.SerializeToString())
+    return result
+
+
+def model_blocks(
+    path: str | Path,
+    min_count: int = 2,
+    max_size: int | None = None,
+    only: Path | None = None,
+    progress: Progress | None = None,
+) -> tuple[Blocks, OnnxGraph]:
+    """The blocks of a model, of operators that can stand for each other."""
+    begin = time.perf_counter()
+    onnx_graph = read_model(path)
+    taken = {function.domain for function in onnx_graph.model.functions}
+    taken |= {opset.domain for opset in onnx_graph.model.opset_import}
+    if DOMAIN in taken:
+        raise InputError(
+            f"{path} has functions of the domain {DOMAIN} already; outline the model that it was made from."
+        )
+    settings = BlocksSettings(graphs=str(path), min_count=min_count, max_size=max_size)
+    found = find(onnx_graph.graphs, settings, {}, progress, begin, onnx_graph.wiring)
+    if only is not None:
+        from grade.blocks.known import only_known
+
+        found = only_known(found, only)
+    return found, onnx_graph
+
+
+def check_target(path: Path, out: Path, external: bool) -> None:
+    """Refuse to write over the model, or where the files of its external data would not be found."""
+    if out.exists() and out.samefile(path):
+        raise InputError(f"{out} is the model itself; give another file to write.")
+    if external and out.resolve().parent != path.resolve().parent:
+        raise InputError(
+            f"{path} has data in other files, which are found from its folder; write the outline to that folder, too."
+        )
+
+
+def rewritten(onnx: Any, onnx_graph: OnnxGraph, maker: FunctionMaker) -> Any:
+    """The model with calls in the place of blocks, and without constants that only blocks read."""
+    graph = onnx_graph.model.graph
+    nodes = [
+        call(onnx, maker, unit.symbol, unit.begin)
+        if unit.symbol >= maker.found.grammar.types
+        else onnx_graph.nodes[maker.node(0, unit.begin)]
+        for unit in maker.top()
+    ]
+    read = {text for node in nodes for text in node.input} | onnx_graph.wanted
+    present = read | {text for node in nodes for text in node.output}
+    before = {text for node in onnx_graph.nodes for text in node.input} | onnx_graph.wanted
+    model = type(onnx_graph.model)()
+    for name, value in onnx_graph.model.ListFields():
+        if name.name != "graph":
+            copy_field(model, name, value)
+    result = model.graph
+    for name, value in graph.ListFields():
+        if name.name not in ("node", "initializer", "value_info"):
+            copy_field(result, name, value)
+    # Constants first, as some of them may be read by anything.
+    result.node.extend(
+        node for text, node in onnx_graph.constant_nodes.items() if text in read or text not in before
+    )
+    result.node.extend(nodes)
+    changeable = {value.name for value in graph.input}
+    result.initializer.extend(
+        tensor
+        for tensor in graph.initializer
+        if tensor.name in read or tensor.name not in before or tensor.name in changeable
+    )
+    result.value_info.extend(value for value in graph.value_info if value.name in present)
+    return model
+
+
+def copy_field(message: Any, field: Any, value: Any) -> None:
+    repeated = field.is_repeated if hasattr(field, "is_repeated") else field.label == field.LABEL_REPEATED
+    if repeated:
+        getattr(message, field.name).extend(value)
+    elif field.message_type is not None:
+        getattr(message, field.name).CopyFrom(value)
+    else:
+        setattr(message, field.name, value)
+
+
+def call(onnx: Any, maker: FunctionMaker, symbol: int, begin: int) -> Any:
+    """The call of a function for one occurrence: what it reads there, and what the root computes there."""
+    function, grammar = maker.function(symbol), maker.found.grammar
+    root = maker.onnx_graph.nodes[maker.node(begin, int(grammar.roots[symbol]))]
+    return onnx.helper.make_node(
+        function.name,
+        [maker.value(begin, slot) for slot in function.params],
+        [root.output[i] for i in function.outputs],
+        name=root.name,
+        domain=DOMAIN,
+    )
+
+
+def called_functions(model: Any, maker: FunctionMaker) -> list[Function]:
+    """The functions that calls reach, inner ones first."""
+    names = {node.op_type for node in model.graph.node if node.domain == DOMAIN}
+    order: list[Function] = []
+    waiting = [(block.symbol, False) for block in maker.found.blocks if block.name in names]
+    done: set[int] = set()
+    while waiting:
+        symbol, ready = waiting.pop()
+        if ready:
+            order.append(maker.function(symbol))
+        elif symbol not in done:
+            done.add(symbol)
+            waiting.append((symbol, True))
+            inner = {unit.symbol for unit in maker.function(symbol).units}
+            waiting += [(part, False) for part in sorted(inner) if part >= maker.found.grammar.types]
+    return order
+
+
+def function_proto(onnx: Any, onnx_graph: OnnxGraph, maker: FunctionMaker, function: Function) -> Any:
+    """A block as an ONNX function. Inside, values have the names of its first occurrence."""
+    found, grammar = maker.found, maker.found.grammar
+    begin, symbol = maker.first(function.symbol), function.symbol
+    params = list(function.param_names)
+    inner_names = distinct([*params, *computed_names(onnx_graph, maker, begin, function)])[len(params) :]
+    name_of = dict(zip(computed_names(onnx_graph, maker, begin, function), inner_names, strict=True))
+    constants = list(dict.fromkeys(function.constants.values()))
+    constant_name = dict(
+        zip(
+            constants,
+            distinct([*params, *inner_names, *constants])[len(params) + len(inner_names) :],
+            strict=True,
+        )
+    )
+
+    def operand(slot: tuple[int, int]) -> str:
+        if slot in function.param_of:
+            return params[function.param_of[slot]]
+        if slot in function.constants:
+            return constant_name[function.constants[slot]]
+        if slot in function.inner:
+            place, output = function.inner[slot]
+            return name_of[str(onnx_graph.nodes[maker.node(begin, place)].output[output])]
+        return ""
+
+    nodes = [constant_node(onnx, onnx_graph, value, constant_name[value]) for value in constants]
+    for unit in function.units:
+        if unit.symbol < grammar.types:
+            node = type(onnx_graph.nodes[0])()
+            node.CopyFrom(onnx_graph.nodes[maker.node(begin, unit.begin)])
+            node.input[:] = [operand((unit.begin, slot)) for slot in range(len(node.input))]
+            node.output[:] = [name_of[text] if text else "" for text in node.output]
+            nodes.append(node)
+            continue
+        inside = maker.function(unit.symbol)
+        root = onnx_graph.nodes[maker.node(begin, unit.begin + int(grammar.roots[unit.symbol]))]
+        nodes.append(
+            onnx.helper.make_node(
+                inside.name,
+                [operand((unit.begin + place, slot)) for place, slot in inside.params],
+                [name_of[root.output[i]] for i in inside.outputs],
+                name=root.name,
+                domain=DOMAIN,
+            )
+        )
+    root = onnx_graph.nodes[maker.node(begin, int(grammar.roots[symbol]))]
+    opsets = [*onnx_graph.model.opset_import, onnx.helper.make_opsetid(DOMAIN, 1)]
+    used = {node.domain if node.domain != "ai.onnx" else "" for node in nodes}
+    return onnx.helper.make_function(
+        DOMAIN,
+        function.name,
+        params,
+        [name_of[str(root.output[i])] for i in function.outputs],
+        nodes,
+        [opset for opset in opsets if (opset.domain if opset.domain != "ai.onnx" else "") in used],
+        doc_string=f"{int(grammar.sizes[symbol])} operators, {found.by_symbol[symbol].count} occurrences.",
+    )
+
+
+def computed_names(onnx_graph: OnnxGraph, maker: FunctionMaker, begin: int, function: Function) -> list[str]:
+    """The values that the body of a function computes, by their names in its first occurrence."""
+    grammar = maker.found.grammar
+
+    def outputs(unit: Unit) -> Iterable[str]:
+        if unit.symbol < grammar.types:
+            return [text for text in onnx_graph.nodes[maker.node(begin, unit.begin)].output if text]
+        root = onnx_graph.nodes[maker.node(begin, unit.begin + int(grammar.roots[unit.symbol]))]
+        return [root.output[i] for i in maker.function(unit.symbol).outputs]
+
+    return [text for unit in function.units for text in outputs(unit)]
+
+
+def constant_node(onnx: Any, onnx_graph: OnnxGraph, value: str, name: str) -> Any:
+    """A Constant operator of a value that the graph has as an initializer or as a Constant."""
+    if value in onnx_graph.constant_nodes:
+        node = type(onnx_graph.constant_nodes[value])()
+        node.CopyFrom(onnx_graph.constant_nodes[value])
+        node.output[:] = [name]
+        return node
+    return onnx.helper.make_node("Constant", [], [name], value=onnx_graph.initializers[value])
