@@ -187,7 +187,7 @@ def test_a_weight_that_is_the_same_everywhere_lies_in_the_function(tmp_path: Pat
 def test_external_data_is_neither_read_nor_moved(tmp_path: Path) -> None:
     before = stack(3)
     path = tmp_path / "stack.onnx"
-    onnx.save(before, path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    onnx.save(stack(3), path, save_as_external_data=True, location="weights.bin", size_threshold=0)
     (tmp_path / "weights.bin").rename(tmp_path / "elsewhere.bin")  # no reading now
     outline(path, tmp_path / "out.onnx")
     (tmp_path / "elsewhere.bin").rename(tmp_path / "weights.bin")
