@@ -1,6 +1,7 @@
 """Where graph sets come from: one file per origin. A new one is imported here, which registers it."""
 
 from grade.sources import (
+    circuits,
     darts,
     edge_lists,
     graphml_files,
@@ -26,6 +27,7 @@ __all__ = [
     "Reader",
     "Source",
     "as_graphs",
+    "circuits",
     "darts",
     "edge_lists",
     "from_networkx",
