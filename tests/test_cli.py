@@ -143,7 +143,7 @@ def test_build_replaces_a_set_only_by_force(run: Any, tmp_path: Path) -> None:
     [
         (
             ["census", "zo", "-k", "4"],
-            "There is no file, folder or built-in set named 'zo'; known names: darts",
+            "There is no file, folder or built-in set named 'zo'; known names: circuits:PATH, darts",
         ),
         (["census", "zoo-mini", "-k", "1"], "-k is 1; give 2 to 16."),
         (["census", "zoo-mini", "-k", "17"], "-k is 17; give 2 to 16."),
