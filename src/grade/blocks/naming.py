@@ -95,7 +95,7 @@ def base_of(types: Iterable[str]) -> str:
         products -= 2 if counts["softmax"] else 0
     if convolutions:
         if counts["add"]:
-            found.append("bottleneck" if convolutions == 3 else "residual")
+            found.append("bottleneck" if convolutions in (3, 4) else "residual")
         elif counts["concat"] or counts["cat"]:
             found.append("inception" if convolutions > 2 else "dense")
         else:
@@ -103,7 +103,7 @@ def base_of(types: Iterable[str]) -> str:
     elif products >= 2 and number(ACTIVATIONS):
         found.append("mlp")
     elif products == 1 and not found:
-        found.append("linear")
+        found.append("norm-linear" if number(NORMS) else "linear")
     if number(RECURRENT):
         found.append("recurrent")
     if not found:
