@@ -150,22 +150,27 @@ class Blocks:
         ]
         return self.sorted_units(found)
 
-    def sorted_units(self, found: Sequence[tuple[int, int]]) -> list[Unit]:
-        """Producers before consumers, and what follows on each other side by side."""
+    def producers(self, found: Sequence[tuple[int, int]]) -> list[list[int]]:
+        """For each (symbol, first place) the others that it reads, as places in this list."""
         grammar, wiring = self.grammar, self.grammar.wiring
         number: dict[int, int] = {}
         for index, (symbol, begin) in enumerate(found):
             for node in grammar.order[begin : begin + grammar.sizes[symbol]].tolist():
                 number[node] = index
-        producers: list[dict[int, None]] = [{} for _ in found]
-        consumed = [False] * len(found)
+        read: list[set[int]] = [set() for _ in found]
         for node, index in number.items():
             edges = slice(self.graphs.in_offsets[node], self.graphs.in_offsets[node + 1])
-            for source in wiring.sources[edges].tolist():
-                producer = number.get(source, index)
-                if producer != index:
-                    producers[index][producer] = None
-                    consumed[producer] = True
+            read[index].update(number.get(source, index) for source in wiring.sources[edges].tolist())
+        return [sorted(sources - {index}) for index, sources in enumerate(read)]
+
+    def sorted_units(self, found: Sequence[tuple[int, int]]) -> list[Unit]:
+        """Producers before consumers, and what follows on each other side by side."""
+        grammar = self.grammar
+        producers = self.producers(found)
+        consumed = [False] * len(found)
+        for sources in producers:
+            for source in sources:
+                consumed[source] = True
         depth = [int(grammar.levels[grammar.order[begin + grammar.roots[symbol]]]) for symbol, begin in found]
         done = [False] * len(found)
         result: list[int] = []

@@ -1,7 +1,8 @@
 """Which symbols are worth a rule: those that make the description of the set shorter.
 
 A rule of r parts costs its r units; each of its n uses saves r - 1. So a rule stays if n (r - 1) > r, and its parts
-take its place otherwise. What a repetition repeats always stays, and a repetition is one unit. Nothing has to be set.
+take its place otherwise; where both are equal, a rule stays that occurs more than twice, as in a repetition. What a
+repetition repeats always stays, and a repetition is one unit. Nothing has to be set.
 """
 
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ def rules_worth_keeping(grammar: Grammar) -> NDArray[np.bool_]:
     Symbols come after their parts, so one way down knows all uses of a symbol when it comes to it.
     """
     kept: NDArray[np.bool_] = (grammar.copies == 0) & (np.arange(grammar.symbols) >= grammar.types)
+    occurrences = count_occurrences(grammar)
     drop_single_uses = [False, True]
     while drop_single_uses:
         only_single = not drop_single_uses.pop(0)
@@ -28,7 +30,7 @@ def rules_worth_keeping(grammar: Grammar) -> NDArray[np.bool_]:
             if not kept[symbol] or repeated[symbol]:
                 continue
             n, r = int(uses[symbol]), int(lengths[symbol])
-            if n > 1 and (only_single or n * (r - 1) > r):
+            if n > 1 and (only_single or n * (r - 1) > r or (n * (r - 1) == r and occurrences[symbol] > 2)):
                 continue
             kept[symbol], changed = False, True
             for part in (grammar.first[symbol], grammar.second[symbol]):
@@ -36,6 +38,18 @@ def rules_worth_keeping(grammar: Grammar) -> NDArray[np.bool_]:
         if changed and not drop_single_uses:
             drop_single_uses = [False, True]
     return kept
+
+
+def count_occurrences(grammar: Grammar) -> NDArray[np.int64]:
+    """[symbols] how often each is in the set, also within others."""
+    counts = np.bincount(grammar.labels, minlength=grammar.symbols).astype(np.int64)
+    for symbol in range(grammar.symbols - 1, grammar.types - 1, -1):
+        if grammar.copies[symbol]:
+            counts[grammar.first[symbol]] += counts[symbol] * grammar.copies[symbol]
+        else:
+            counts[grammar.first[symbol]] += counts[symbol]
+            counts[grammar.second[symbol]] += counts[symbol]
+    return counts
 
 
 def spread(grammar: Grammar, kept: NDArray[np.bool_], uses: NDArray[np.int64], part: int, more: int) -> None:

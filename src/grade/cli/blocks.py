@@ -19,10 +19,13 @@ def blocks_of(settings: BlocksSettings, output: OutputSettings) -> None:
     one unit. A block is an exact isomorphism class of operators with operand places.
     """
     from grade.blocks import blocks
+    from grade.report.block_page import write_block_page
     from grade.report.block_tables import block_lines
 
     with progress_bar("blocks") as progress:
         found = blocks(**vars(settings), progress=progress)
+        if settings.out is not None:
+            write_block_page(found, settings.out / "blocks.html")
     show(output, found.data(), lambda: block_lines(found, settings.top, settings.model))
 
 
