@@ -103,7 +103,7 @@ def test_counts_past_enumeration_get_an_estimate_with_its_error(tmp_path: Path, 
     from grade.support import Support
     from grade.verify import Verifier
 
-    monkeypatch.setattr(flow, "PAST_ENUMERATION", 100)
+    monkeypatch.setattr("grade.motifs.PAST_ENUMERATION", 100)
     counted = take_census(load("zoo-mini"), 6)
     truth = {p.key: int(c) for p, c in zip(counted.patterns, counted.counts, strict=True)}
 

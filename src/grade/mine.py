@@ -4,66 +4,48 @@ Every stage leaves its result in the run folder and is not done again when it is
 where it was, and ends with the same catalogue.
 """
 
-import re
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields, replace
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from grade import frames
 from grade.callable_module import CallableModule
 from grade.errors import InputError
-from grade.graphs import GraphSet, Pattern, SubgraphSample
+from grade.graphs import SubgraphSample
 from grade.graphs.sample import load_sample, save_sample
-from grade.machine import thread_count
-from grade.progress import NEVER, Deadline, OutOfTime, Progress
-from grade.runs import Catalogue, Chosen, Motif, RunFolder
+from grade.job import Job, split
+from grade.mined import Mined
+from grade.motifs import accepted, select, verify, wanted
+from grade.progress import OutOfTime, Progress
+from grade.runs import Catalogue, Motif
 from grade.sampling import sample as draw
-from grade.sampling import samplers
 from grade.search import Constraints, Level, OccurrenceLists, beam_search
-from grade.search.beam import START, Bounds, derived
+from grade.search.beam import START, best_rows
+from grade.search.complete import frequent_patterns
 from grade.search.ranking import LogProbability, needs_estimator, ranking
-from grade.search.reestimate import reestimate
 from grade.search.supports import Supports
 from grade.settings import MineSettings
 from grade.sources import as_graphs
-from grade.support import SUPPORTS, Support
-from grade.units import parse_bytes, parse_seconds
-from grade.verify import Verifier
-from grade.verify.distinct import Selection, Selector
-
-if TYPE_CHECKING:
-    from grade.export.occurrences import Occurrences
-
-METHODS = ("search", "sampling")
-SEARCH_SHARE = 0.8  # of a time budget; the rest is for the verification
-PAST_ENUMERATION = 1e9  # from here on an estimate is made ready, should exact counting run out of time
-LEAST_SECONDS = 0.05  # to count a pattern when time is up: enough to find some occurrences
-EXAMPLES = 20  # occurrences that the catalogue keeps of each motif
+from grade.verify import count_patterns
 
 
 def mine(
     graphs: Any,
-    k: int | str = "3-10",
+    k: int | str | range = "3-10",
     out: str | Path | None = None,
     progress: Progress | None = None,
     **settings: Any,
-) -> "Mined":
+) -> Mined:
     """Find the patterns of k nodes that recur: a distinct few that cover most of the set, or all (``all=True``).
 
     Parameters
     ----------
     graphs : whatever stands for graphs: a GraphSet, a file, folder, glob or name that `grade mine` takes, a PyTorch
         module with its example inputs, an ONNX model ... or a list of those (`grade.sources.as_graphs`)
-    k : number of nodes, or several such as "3-10"
+    k : number of nodes, or several such as "3-10" or ``range(3, 11)``
     out : the folder of the run, to keep it or to go on with it; a temporary one when left out
     progress : gets the share done and the name of the stage; where it returns False the run stops with
         `grade.progress.Stopped`, and can go on later
@@ -85,23 +67,32 @@ def mine(
     temporary = tempfile.TemporaryDirectory(prefix="grade-") if out is None else None
     folder = Path(out or Path(temporary.name if temporary else ".") / "run")
     name = str(graphs) if isinstance(graphs, str | Path) else graph_set.origin
+    sizes = f"{k[0]}-{k[-1]}" if isinstance(k, range) and k else str(k)
     job = Job.begin(
-        MineSettings(graphs=name, k=str(k), out=folder, **chosen), Constraints(**wishes), graph_set, progress
+        MineSettings(graphs=name, k=sizes, out=folder, **chosen), Constraints(**wishes), graph_set, progress
     )
     return Mined(job.run.finished_catalogue() or run(job), graph_set, folder, temporary)
 
 
-def run(job: "Job") -> Catalogue:
+def run(job: Job) -> Catalogue:
     """The flow: sample, fit, search, verify, catalogue."""
-    sampled = job.settings.method == "sampling"
-    levels = [baseline(job, k) for k in job.settings.sizes] if sampled else search(job)
+    if job.settings.complete:
+        levels = enumerate_all(job)
+    elif job.settings.method == "sampling":
+        levels = [baseline(job, k) for k in job.settings.sizes]
+    else:
+        levels = search(job)
     selection = select(job, levels)
     motifs = verify(job, levels, selection)
+    reasons = left_out(job, levels, motifs)
     catalogue = Catalogue(
         run={
             **job.run.description(),
             "constraints": job.constraints.describe(),
             "partial": job.cut_short,
+            "complete": not reasons,
+            "left_out": reasons,
+            "notes": job.notes,
             "distinct": None if selection is None else selection.facts(),
         },
         levels=[entry(level) for level in levels],
@@ -114,7 +105,7 @@ def run(job: "Job") -> Catalogue:
     return catalogue
 
 
-def sample(job: "Job", k: int) -> SubgraphSample:
+def sample(job: Job, k: int) -> SubgraphSample:
     """Draw occurrences of one size (the paper's section "Subgraph Sampling")."""
 
     def make(folder: Path) -> None:
@@ -126,6 +117,7 @@ def sample(job: "Job", k: int) -> SubgraphSample:
                 count=job.settings.samples,
                 seed=job.settings.seed,
                 threads=job.threads,
+                weighting=job.settings.weighting,
                 progress=deadline.keep_going,
             )
             save_sample(drawn, folder)
@@ -133,7 +125,7 @@ def sample(job: "Job", k: int) -> SubgraphSample:
     return load_sample(job.run.folder(f"samples/k-{k:02}", make))
 
 
-def fit(job: "Job", k: int) -> LogProbability:
+def fit(job: Job, k: int) -> LogProbability:
     """Fit an estimator to a sample of one size; returns its log-probability of a pattern, the search's surrogate."""
     from grade.estimators import fit_to_folder, load_estimator, preset_for
 
@@ -146,7 +138,7 @@ def fit(job: "Job", k: int) -> LogProbability:
     return load_estimator(job.run.folder(f"models/k-{k:02}", make)).log_probability
 
 
-def search(job: "Job") -> list[Level]:
+def search(job: Job) -> list[Level]:
     """Grow patterns from 3 to k nodes (the paper's Algorithm 1), as far as time allows."""
     settings, largest = job.settings, job.settings.sizes[-1]
     levels = job.run.load_levels(job.graphs)
@@ -163,6 +155,7 @@ def search(job: "Job") -> list[Level]:
             surrogates,
             deadline,
             Supports(job.graphs, fusible=job.constraints.fusible, threads=job.threads, deadline=deadline),
+            by_graph=settings.weighting == "graphs",
         ),
         constraints=job.constraints,
         bounds=job.bounds,
@@ -170,6 +163,7 @@ def search(job: "Job") -> list[Level]:
         threads=job.threads,
         start_from=levels[-1] if levels else None,
         deadline=deadline,
+        sizes=settings.sizes,
     )
     try:
         for size in range(levels[-1].size + 1 if levels else START, largest + 1):
@@ -178,17 +172,21 @@ def search(job: "Job") -> list[Level]:
                 surrogates[size] = fit(job, size)
             with job.stage("search", f"search k = {size}"):
                 level = next(steps)
+                if len(level.lists) == 0:
+                    raise InputError(
+                        f"No pattern of {size} nodes in {settings.graphs} satisfies the constraints; relax one."
+                    )
                 job.run.save_level(level)
-            if len(level.lists) == 0 and size > settings.sizes[0]:
-                break  # there is nothing larger either
-            if len(level.lists) == 0:
-                raise InputError(
-                    f"No pattern of {size} nodes in {settings.graphs} satisfies the constraints; relax one."
-                )
             levels.append(level)
     except OutOfTime:
         job.cut_short = True
         levels = best_so_far(levels, job.constraints)
+    except (
+        InputError
+    ) as error:  # no larger patterns; those of smaller sizes that were asked for are an answer
+        if not any(accepted(job, levels, number) for number in wanted(job, levels)):
+            raise
+        job.notes.append(str(error))
     return levels
 
 
@@ -204,7 +202,7 @@ def best_so_far(levels: list[Level], constraints: Constraints) -> list[Level]:
     return levels
 
 
-def baseline(job: "Job", k: int) -> Level:
+def baseline(job: Job, k: int) -> Level:
     """Without estimator and search: the patterns of the sample by their weighted frequency in it."""
     try:
         drawn = sample(job, k)
@@ -225,177 +223,83 @@ def baseline(job: "Job", k: int) -> Level:
     return Level(lists.take(order), lists.counts[order], len(lists), len(drawn), 0.0)
 
 
-Place = tuple[int, int]  # number of a level, row in it
-
-
-def select(job: "Job", levels: list[Level]) -> "Distinct | None":
-    """A distinct few of the patterns that the search kept, of all sizes; None where all are wanted, or time is up."""
-    if job.settings.all:
-        return None
-    places = [place for number in wanted(job, levels) for place in accepted(job, levels, number)]
-    best = [
-        place for number in wanted(job, levels) for place in accepted(job, levels, number)[: job.settings.top]
-    ]
-    tables = [
-        levels[number].lists.patterns.take([row for _, row in rows])
-        for number, rows in groupby(places, key=itemgetter(0))
-    ]
-    numbers = {place: candidate for candidate, place in enumerate(places)}
-    try:
-        with job.stage("selection", "select"):
-            selector = Selector(
-                job.graphs,
-                tables,
-                fusible=job.constraints.fusible,
-                threads=job.threads,
-                deadline=job.verify_until.reporting(job.progress, "select"),
+def enumerate_all(job: Job) -> list[Level]:
+    """Every pattern that reaches the support that is asked for: no beam, nothing left out (grade.search.complete)."""
+    settings, levels = job.settings, []
+    deadline = job.search_until.reporting(job.progress, "search")
+    supports = Supports(job.graphs, threads=job.threads, deadline=deadline)
+    with job.stage("search", "search"):
+        for found in frequent_patterns(
+            job.graphs,
+            job.settings.sizes[-1],
+            job.constraints,
+            memory=job.memory,
+            look_beyond=settings.closed or settings.maximal,
+            threads=job.threads,
+            deadline=deadline,
+        ):
+            wanted = job.constraints.accepts(found.patterns)
+            wanted &= found.closed | (not settings.closed)
+            wanted &= found.maximal | (not settings.maximal)
+            if found.size not in job.settings.sizes or not wanted.any():
+                continue
+            kept = found.take(np.flatnonzero(wanted))
+            counts, exact = count_patterns(
+                job.graphs, kept.patterns, settings.seconds_per_pattern, job.threads
             )
-            found = selector.choose(job.settings.top, [numbers[place] for place in best])
-    except OutOfTime:
-        job.cut_short = True
-        return None
-    return Distinct(found, places)
-
-
-@dataclass(frozen=True)
-class Distinct:
-    """A selection, and where its candidates stand."""
-
-    selection: Selection
-    places: list[Place]
-
-    def facts(self) -> dict[str, int]:
-        """What the catalogue keeps of the selection as a whole."""
-        found = self.selection
-        return {
-            "motifs": len(found.choices),
-            "candidates": found.candidates,
-            "covered": found.covered,
-            "bound": found.bound,
-        }
-
-
-def wanted(job: "Job", levels: list[Level]) -> list[int]:
-    """The levels of the sizes that are asked for; the last one where time was up before those."""
-    return [n for n, level in enumerate(levels) if level.size in job.settings.sizes] or [len(levels) - 1]
-
-
-def accepted(job: "Job", levels: list[Level], number: int) -> list[Place]:
-    """The patterns of a level that satisfy all constraints, best first."""
-    rows = np.flatnonzero(job.constraints.accepts(levels[number].lists.patterns))
-    return [(number, row) for row in rows.tolist()]
-
-
-def verify(job: "Job", levels: list[Level], selection: "Distinct | None") -> list[Motif]:
-    """Count the best patterns of each size exactly, those past counting by estimate, and the distinct ones first.
-
-    What is cut short by the time budget is reported but not stored, so that a run that goes on counts it in full.
-    """
-    chosen: dict[Place, Chosen] = {}
-    variants: dict[Place, Place] = {}
-    if selection is not None:
-        for choice in selection.selection.choices:
-            place = selection.places[choice.candidate]
-            chosen[place] = Chosen(choice.occurrences, choice.gain, choice.covered)
-            variants |= {selection.places[candidate]: place for candidate in choice.variants}
-    counted = count(job, levels, list(chosen), len(chosen))
-    for number in wanted(job, levels):
-        rows = [place for place in accepted(job, levels, number) if place not in counted]
-        known = sum(number == other for other, _ in counted)
-        counted |= count(job, levels, rows, job.settings.top - known)
-    by = {"hybrid": "occurrences"}.get(job.settings.rank_by, job.settings.rank_by)
-
-    def order(place: Place) -> tuple[float, ...]:
-        """Chosen ones as they were chosen; the rest by the verified support that the search ranked by, or its rank."""
-        if place in chosen:
-            return (0, list(chosen).index(place))
-        return (1, -counted[place].value(by) if by in SUPPORTS else 0, place[1], place[0])
-
-    places = sorted(counted, key=order)
-    numbers = {place: number for number, place in enumerate(places, start=1)}
-    return [
-        Motif(
-            number,
-            levels[place[0]].lists.patterns[place[1]],
-            counted[place],
-            float(levels[place[0]].scores[place[1]]),
-            chosen.get(place),
-            numbers.get(variants[place]) if place in variants else None,
+            lists = OccurrenceLists.unlisted(kept.patterns, counts.astype(np.float64), exact)
+            known = {"occurrences": lists.counts, "graphs": kept.graphs, "mni": kept.mni}.get(
+                settings.rank_by
+            )
+            scores = np.asarray(supports.of(settings.rank_by, lists) if known is None else known, np.float64)
+            best = best_rows(scores, len(scores))
+            levels.append(Level(lists.take(best), scores[best], len(scores), 0, 0.0, whole=True))
+    if not levels:
+        raise InputError(
+            f"No pattern of {settings.k} nodes reaches the support that is asked for; lower `min_graphs` or `min_mni`,"
+            " or relax another constraint."
         )
-        for place, number in numbers.items()
+    return levels
+
+
+def left_out(job: Job, levels: Sequence[Level], motifs: Sequence[Motif]) -> list[str]:
+    """How the result may differ from the true best patterns; nothing for a result that is complete."""
+    reasons: list[str] = []
+    if job.settings.method == "sampling":
+        reasons.append("only patterns of the sample")
+    if needs_estimator(job.settings.rank_by):
+        reasons.append("ranked by an estimator")
+    if job.cut_short:
+        reasons.append("the time budget ran out")
+    if job.settings.method == "search" and not job.settings.complete:
+        reasons += gaps(levels, {motif.size for motif in motifs}, job.settings.rank_by)
+    inexact = sum(not motif.support.complete for motif in motifs)
+    if inexact:
+        reasons.append(f"supports of {inexact} patterns are not exact")
+    return reasons
+
+
+def gaps(levels: Sequence[Level], sizes: Collection[int], rank_by: str) -> list[str]:
+    """What the search dropped before it came to patterns of these sizes."""
+    found: dict[str, list[int]] = {}
+    before: dict[str, list[int]] = {}
+    for level in levels:
+        if level.whole:
+            before = {}
+        if level.size in sizes:
+            for kind, places in before.items():
+                found.setdefault(kind, [])
+                found[kind] = sorted({*found[kind], *places})
+            if rank_by == "occurrences" and not level.lists.exact.all():
+                found.setdefault("counts estimated", []).append(level.size)
+        if level.candidates > len(level.lists):
+            before.setdefault("beam full", []).append(level.size)
+        if not level.lists.complete.all():
+            before.setdefault("lists bounded", []).append(level.size)
+    return [
+        f"{kind} at size{'s' * (len(places) > 1)} {', '.join(map(str, places))}"
+        for kind, places in found.items()
     ]
-
-
-def count(job: "Job", levels: list[Level], places: list[Place], most: int) -> dict[Place, Support]:
-    """The supports of the first patterns that occur in enough graphs, so many at most."""
-    found: dict[Place, Support] = {}
-    estimates: dict[int, dict[int, tuple[float, float]]] = {}
-    verifier = Verifier(job.graphs, job.threads, job.constraints.fusible)
-    for number, row in places:
-        missing = most - len(found)
-        if missing <= 0:
-            break
-        if found and job.verify_until.passed:
-            job.cut_short = True
-            break
-        if number not in estimates:
-            estimates[number] = estimated_counts(job, levels[: number + 1])
-        seconds = max(job.verify_until.left() / missing, LEAST_SECONDS)
-        with job.stage("verification", "verify", share=len(found) / most):
-            support = support_of(job, levels[number], row, verifier, estimates[number].get(row), seconds)
-        if support.occurrences > 0 and job.constraints.reached_by(support.graphs, support.mni):
-            found[number, row] = support
-    return found
-
-
-def support_of(
-    job: "Job",
-    level: Level,
-    row: int,
-    verifier: Verifier,
-    estimate: tuple[float, float] | None,
-    seconds: float,
-) -> Support:
-    """The supports of one pattern, from the run folder if they are there; in so many seconds at most."""
-    known = job.run.load_support(level.size, row)
-    if known is not None:
-        return known
-    limit = min(job.settings.seconds_per_pattern, seconds)
-    found = verifier.verify(level.lists.patterns[row], seconds=limit, estimate=estimate, examples=EXAMPLES)
-    if limit < job.settings.seconds_per_pattern and not found.complete:
-        job.cut_short = True
-    else:
-        job.run.save_support(level.size, row, found)
-    return found
-
-
-def estimated_counts(job: "Job", levels: list[Level]) -> dict[int, tuple[float, float]]:
-    """Fresh unbiased counts, with standard errors, of the best patterns that are past counting, by their rows."""
-    lists = levels[-1].lists
-    rows = np.flatnonzero((lists.counts >= PAST_ENUMERATION) & ~lists.exact)[: job.settings.top]
-    if len(rows) == 0 or len(levels) < 2:
-        return {}
-    name = f"supports/k-{levels[-1].size:02}-estimates.json"
-    stored = job.run.json(name)
-    if stored is None:
-        try:
-            with job.stage("verification", "estimate"):
-                counts, errors = reestimate(
-                    job.graphs,
-                    levels,
-                    rows,
-                    constraints=job.constraints,
-                    bounds=job.bounds,
-                    seed=derived(job.settings.seed, 99),
-                    threads=job.threads,
-                    deadline=Deadline.after(job.verify_until.left() / 2).reporting(job.progress, "estimate"),
-                )
-        except OutOfTime:
-            job.cut_short = True
-            return {}
-        stored = [counts.tolist(), errors.tolist()]
-        job.run.save_json(name, stored)
-    return {int(row): (stored[0][i], stored[1][i]) for i, row in enumerate(rows)}
 
 
 def entry(level: Level) -> dict[str, object]:
@@ -407,171 +311,6 @@ def entry(level: Level) -> dict[str, object]:
         "instances": level.instances,
         "best": float(level.lists.counts.max(initial=0.0)),
     }
-
-
-@dataclass
-class Job:
-    """One run: what is asked for, where it is kept, and how much time is left."""
-
-    settings: MineSettings
-    constraints: Constraints
-    graphs: GraphSet
-    run: RunFolder
-    bounds: Bounds
-    threads: int
-    search_until: Deadline = NEVER
-    verify_until: Deadline = NEVER
-    progress: Progress | None = None
-    cut_short: bool = False  # whether the time budget ran out
-
-    @classmethod
-    def begin(
-        cls,
-        settings: MineSettings,
-        constraints: Constraints,
-        graphs: GraphSet,
-        progress: Progress | None = None,
-    ) -> "Job":
-        """Refuse what cannot work before anything is written; then start the run, or go on with it."""
-        sizes = settings.sizes
-        if sizes[0] > graphs.largest or (sizes[-1] > graphs.largest and len(sizes) == 1):
-            raise InputError(
-                f"`k` is {settings.k}, but the largest graph of {settings.graphs} has {graphs.largest} nodes; lower it."
-            )
-        if sizes[-1] > graphs.largest:
-            settings = replace(settings, k=f"{sizes[0]}-{graphs.largest}")
-            sizes = settings.sizes
-        if settings.method not in METHODS:
-            raise InputError(f"There is no method {settings.method!r}; known: {', '.join(METHODS)}.")
-        ranking(settings.rank_by, graphs, settings.beam)
-        constraints.check(graphs, sizes[-1])
-        memory = parse_bytes(settings.memory)
-        search_until = verify_until = NEVER
-        if settings.time_budget is not None:
-            seconds = parse_seconds(settings.time_budget)
-            search_until, verify_until = Deadline.after(SEARCH_SHARE * seconds), Deadline.after(seconds)
-        samplers[settings.sampler]  # refuses an unknown one, used or not
-        stored = {**asdict(settings), "out": str(settings.out), **asdict(constraints)}
-        stored["k"] = sizes[0] if len(sizes) == 1 else settings.k
-        drawn = settings.method == "sampling" or needs_estimator(settings.rank_by)
-        unused = () if drawn else ("sampler", "samples", "estimator", "preset")
-        return cls(
-            settings,
-            constraints,
-            graphs,
-            RunFolder.begin(Path(settings.out or "run"), stored, graphs, unused),
-            Bounds.from_memory(memory, sizes[-1], settings.beam, settings.list_size),
-            thread_count(settings.threads),
-            search_until,
-            verify_until,
-            progress,
-        )
-
-    @contextmanager
-    def stage(self, name: str, label: str, share: float = 0.0) -> Iterator[Deadline]:
-        """Report that a stage begins; its seconds are added to those that the run folder keeps under its name."""
-        deadline = self.search_until.reporting(self.progress, label)
-        deadline.report(share)
-        begin = time.perf_counter()
-        yield deadline
-        self.run.add_seconds(name, time.perf_counter() - begin)
-
-
-def folder_for(graphs: str) -> Path:
-    """Where the command line keeps a run that is given no folder: named after its set, here.
-
-    >>> str(folder_for("models/**/*.onnx")), str(folder_for("zoo"))
-    ('models-onnx-motifs', 'zoo-motifs')
-    """
-    return Path("-".join(re.findall(r"\w[\w.]*", graphs.replace("*.", ""))[-3:]).strip("-.") + "-motifs")
-
-
-def split(values: dict[str, Any], *kinds: Any) -> list[dict[str, Any]]:
-    """The values by the dataclass that has a field of the name; a name that none has is refused."""
-    names = [{each.name for each in fields(kind)} - {"graphs", "k", "out"} for kind in kinds]
-    known = sorted(set().union(*names))
-    unknown = sorted(set(values) - set(known))
-    if unknown:
-        raise InputError(f"There is no setting {', '.join(unknown)}; known: {', '.join(known)}.")
-    return [{name: value for name, value in values.items() if name in own} for own in names]
-
-
-@dataclass(frozen=True, eq=False)
-class Mined:
-    """A run that ended, with its catalogue. In a notebook it shows itself."""
-
-    catalogue: Catalogue
-    graphs: GraphSet
-    run: Path  # the folder of the run; a temporary one lasts as long as this object
-    _folder: Any = field(default=None, repr=False)
-
-    @property
-    def motifs(self) -> list[Motif]:
-        """The motifs with their supports, best first."""
-        return self.catalogue.motifs
-
-    @property
-    def shown(self) -> list[Motif]:
-        """The distinct motifs, in the order in which they were chosen; all motifs where all are wanted."""
-        return self.catalogue.shown
-
-    @property
-    def patterns(self) -> list[Pattern]:
-        """Their patterns, in the same order."""
-        return self.catalogue.patterns
-
-    def __len__(self) -> int:
-        return len(self.motifs)
-
-    def __iter__(self) -> Iterator[Motif]:
-        return iter(self.motifs)
-
-    def show(self, top: int = 20) -> None:
-        """Print the motifs as a table."""
-        from grade.report.tables import motif_lines
-
-        for line in motif_lines(str(self.run), self.catalogue, self.shown[:top], None):
-            print(line)
-
-    def report(self, out: str | Path) -> Path:
-        """Write the page: one HTML file with everything in it."""
-        from grade.report.page import write_page
-
-        write_page(self.run, Path(out), self.graphs)
-        return Path(out)
-
-    def export(self, number: int, to: str, out: str | Path) -> Path:
-        """Write a motif as code, a model, a picture or a graph: see `grade export --help`."""
-        from grade.export.formats import export
-
-        return export(self.run, number, to, Path(out), graphs=self.graphs).file
-
-    def occurrences(self, number: int, limit: int = 1000) -> "Occurrences":
-        """Where a motif occurs: graphs, names of nodes, tensors; `write` and `cut` take them elsewhere."""
-        from grade.export.occurrences import occurrences_of
-
-        return occurrences_of(self.run, number, limit, self.graphs)
-
-    def columns(self) -> dict[str, list[Any]]:
-        """The table of motifs, column by column; the qualities of the supports in columns of their own."""
-        rows = [motif.row() for motif in self.motifs]
-        return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
-
-    def to_pandas(self) -> Any:
-        """The table of motifs as a pandas.DataFrame."""
-        return frames.to_pandas(self.columns())
-
-    def to_arrow(self) -> Any:
-        """The table of motifs as a pyarrow.Table."""
-        return frames.to_arrow(self.columns())
-
-    def __repr__(self) -> str:
-        from grade.report.tables import motif_lines
-
-        return "\n".join(motif_lines(str(self.run), self.catalogue, self.motifs[:5], None))
-
-    def _repr_html_(self) -> str:
-        return str(self.catalogue._repr_html_())
 
 
 CallableModule.make(sys.modules[__name__], mine)

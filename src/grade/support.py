@@ -6,6 +6,8 @@ The search, the verification, the catalogue and the report all use these names w
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+T_95 = 3.182446305  # 97.5 % of Student's t with 3 degrees of freedom: errors come from four replicates
+
 Quality = Literal["exact", "lower bound", "estimate"]
 
 EXACT: Quality = "exact"
@@ -35,7 +37,7 @@ class Support:
 
     occurrences: float  # whole unless it is an estimate
     occurrences_quality: Quality = EXACT  # and that of `per_graph`
-    standard_error: float | None = None  # of an estimate
+    standard_error: float | None = None  # of an estimate: that of the mean of four replicates
     graphs: int = 0
     graphs_quality: Quality = EXACT
     disjoint: int | None = None
@@ -70,13 +72,30 @@ class Support:
         """The n graphs with the most occurrences (all when left out), as (graph, occurrences)."""
         return sorted(self.per_graph, key=lambda row: (-row[1], row[0]))[:n]
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of an estimate, None where there is no error."""
+        if self.standard_error is None:
+            return None
+        return max(
+            self.occurrences - T_95 * self.standard_error, 0.0
+        ), self.occurrences + T_95 * self.standard_error
+
     def numbers(self) -> dict[str, Any]:
         """The supports with their qualities, as JSON has them; where it occurs is left out."""
-        return {
-            name: value
-            for name, value in asdict(self).items()
-            if name not in ("per_graph", "examples", "seconds")
-        }
+        left_out = ("per_graph", "examples", "seconds")
+        numbers = {name: value for name, value in asdict(self).items() if name not in left_out}
+        low, high = self.interval or (None, None)
+        return {**numbers, "interval_low": low, "interval_high": high}
+
+    def shown(self, name: str) -> str:
+        """A support as text, with the mark of its quality; an estimate with its 95 % interval."""
+        if getattr(self, name) is None:
+            return "-"
+        text = amount(self.value(name), self.quality(name))
+        if name == "occurrences" and self.standard_error is not None:
+            text += f" ± {T_95 * self.standard_error:.1e}"
+        return text
 
 
 def marked(text: str, quality: Quality) -> str:

@@ -17,6 +17,7 @@ def make_run(
         "k": max(p.size for p, _ in patterns),
         "rank_by": "occurrences",
         "top": len(patterns),
+        "min_mni": 1,
     }
     run = RunFolder.begin(folder, settings, graphs)
     motifs = [
@@ -37,7 +38,15 @@ def make_run(
         for number, (pattern, count) in enumerate(patterns, start=1)
     ]
     level = {"size": settings["k"], "candidates": 7, "kept": 5, "instances": 99, "best": 9.0}
-    described = {**run.description(), "constraints": [], "partial": False, "distinct": None}
+    described = {
+        **run.description(),
+        "constraints": [],
+        "partial": False,
+        "complete": True,
+        "left_out": [],
+        "notes": [],
+        "distinct": None,
+    }
     first = patterns[0][0]
     Catalogue(
         described, [level], motifs, first.node_vocabulary, first.edge_vocabulary, tuple(graphs.graph_names)

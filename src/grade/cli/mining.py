@@ -15,6 +15,7 @@ from grade.terminal import command, progress_bar, show
     "grade mine my-models",
     "grade mine zoo -k 8 --out run --contains 'Conv*' --max-in-degree 2 --max-out-degree 2 --rank-by graphs",
     "grade mine my-models -k 6 --top 100 --fusible --min-graphs 5 --out fusion-candidates",
+    "grade mine zoo -k 5 --complete --min-graphs 20 --closed --out frequent",
     "grade mine zoo -k 10 --rank-by estimator --estimator disco --samples 40000 --all --out as-in-the-paper",
 )
 def mine(settings: MineSettings, constraints: Constraints, output: OutputSettings) -> None:
@@ -23,13 +24,15 @@ def mine(settings: MineSettings, constraints: Constraints, output: OutputSetting
     With --all, every pattern in the order of the ranking: those of K nodes that are most frequent, say.
     A run that was stopped goes on when it is started again, and ends with the same catalogue.
     """
-    from grade.mine import folder_for, mine
+    from grade.job import folder_for
+    from grade.mine import mine
 
     begin = time.perf_counter()
     out = settings.out or folder_for(settings.graphs)
     with progress_bar("mine") as progress:
         found = mine(**{**vars(settings), "out": out}, **vars(constraints), progress=progress)
-    show_catalogue(out, found.catalogue, settings.top, time.perf_counter() - begin, output)
+    top = settings.top * (len(settings.sizes) if settings.all else 1)
+    show_catalogue(out, found.catalogue, top, time.perf_counter() - begin, output)
 
 
 @command(
@@ -105,7 +108,7 @@ def show_catalogue(run: Any, catalogue: Any, top: int, seconds: float | None, ou
         "run": str(run),
         "set": catalogue.run["settings"]["graphs"],
         "k": catalogue.run["settings"]["k"],
-        "partial": catalogue.run["partial"],
+        **{name: catalogue.run[name] for name in ("partial", "complete", "left_out", "notes")},
         "constraints": catalogue.run["constraints"],
         "distinct": catalogue.run["distinct"],
         "levels": catalogue.levels,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from grade.runs import Catalogue, Motif
-from grade.support import amount, marked
+from grade.support import marked
 from grade.text import table
 
 
@@ -24,16 +24,24 @@ def motif_lines(
         yield "constraints: " + ", ".join(catalogue.run["constraints"])
     if catalogue.run["partial"]:
         yield f"stopped early by the time budget at k = {catalogue.levels[-1]['size']}: the best found so far"
+    yield from catalogue.run["notes"]
+    if catalogue.run["complete"]:
+        yield "complete: no pattern that satisfies the constraints was left out"
+    else:
+        yield f"perhaps not complete: {'; '.join(catalogue.run['left_out'])}"
     nodes = max(graphs["nodes"], 1)
     distinct = catalogue.run["distinct"]
-    supports = ("occurrences", "graphs", "disjoint")
-    rows = []
+    asked = ("mni",) if settings["rank_by"] == "mni" or settings["min_mni"] > 1 else ()
+    supports = ("occurrences", "graphs", "disjoint", *asked)
+    several = len({motif.size for motif in motifs}) > 1
+    rows: list[tuple[str, ...]] = []
     for motif in motifs:
-        numbers = [amount(motif.support.value(name), motif.support.quality(name)) for name in supports]
-        cover = marked(f"{100 * motif.support.value('coverage') / nodes:.1f}", motif.support.coverage_quality)
+        numbers = [motif.support.shown(name) for name in supports]
+        cover = share_of(motif, nodes)
         common = "".join(f"{name} ({count:,})" for name, count in catalogue.most_common(motif, 1))
         if motif.choice is None:
-            rows.append((str(motif.id), *numbers, cover, common, motif.text))
+            size = [str(motif.size)] if several else []
+            rows.append((str(motif.id), *size, *numbers, cover, common, motif.text))
             continue
         variants = len(catalogue.variants(motif))
         gain, covered = (f"{100 * share / nodes:.1f}" for share in (motif.choice.gain, motif.choice.covered))
@@ -42,10 +50,10 @@ def motif_lines(
     if distinct and motifs and motifs[0].choice is not None:
         head: tuple[str, ...] = ("motif", "adds %", "covered %", *supports, "nodes", "pattern")
     else:
-        head = ("rank", *supports, "cover %", "most common in", "pattern")
+        head = ("rank", *["nodes"] * several, *supports, "cover %", "most common in", "pattern")
     yield from table(head, rows, left=["most common in"])
     if any(not motif.support.complete for motif in motifs):
-        yield ">= at least this many; ~ an unbiased estimate (its standard error is in the catalogue)"
+        yield ">= at least this many; ~ an unbiased estimate, ± half of its 95 % interval"
     if distinct and not distinct["motifs"]:
         yield "No pattern has two occurrences that share no node, so all patterns are shown."
     elif distinct:
@@ -54,3 +62,10 @@ def motif_lines(
             f" choice of as many of the {distinct['candidates']:,} patterns that the search kept covers more than"
             f" {100 * distinct['bound'] / nodes:.1f} %. --all shows the plain ranking."
         )
+
+
+def share_of(motif: Motif, nodes: int) -> str:
+    """The percentage of nodes that lie in an occurrence."""
+    if motif.support.coverage is None:
+        return "-"
+    return marked(f"{100 * motif.support.coverage / nodes:.1f}", motif.support.coverage_quality)

@@ -12,7 +12,7 @@ Numbers carry their quality: ``exact``, ``estimate`` (with a standard error) or 
 
 import json
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +24,16 @@ from grade.sealed import CHECKSUM, DamagedError, digest_of_json
 from grade.support import Support
 
 FORMAT = 4
-SUPPORT_COLUMNS = tuple(Support(0).numbers())
+SUPPORT_COLUMNS = tuple(f.name for f in fields(Support) if f.name in Support(0).numbers())
 CHOICE_COLUMNS = ("new_occurrences", "gain", "covered", "variant_of")
-COLUMNS = ("id", "key", "size", "text", "score", *CHOICE_COLUMNS, *SUPPORT_COLUMNS)
+COLUMNS = ("id", "key", "size", "text", "score", *CHOICE_COLUMNS, *Support(0).numbers())
 
 
 @dataclass(frozen=True)
 class Chosen:
     """What a motif adds to those that were chosen before it."""
 
-    new_occurrences: (
-        int  # those that share no node with each other, or with occurrences of motifs chosen before
-    )
+    new_occurrences: int  # sharing no node with each other or with occurrences of motifs chosen before
     gain: int  # their nodes
     covered: int  # nodes of all motifs chosen up to this one
 

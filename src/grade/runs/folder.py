@@ -191,7 +191,7 @@ class RunFolder:
             "automorphisms": lists.patterns.automorphisms,
             **{name: getattr(lists, name) for name in LISTED},
             "scores": level.scores,
-            "numbers": np.array([level.candidates, level.instances]),
+            "numbers": np.array([level.candidates, level.instances, level.whole]),
             "seconds": np.array(level.seconds),
         }
         save_arrays(self.level_file(level.size), arrays)
@@ -212,8 +212,10 @@ class RunFolder:
                 graphs.edge_vocabulary,
             )
             lists = OccurrenceLists(patterns, *(arrays[name] for name in LISTED))
-            candidates, instances = arrays["numbers"].tolist()
-            levels.append(Level(lists, arrays["scores"], candidates, instances, float(arrays["seconds"])))
+            candidates, instances, whole = arrays["numbers"].tolist()
+            levels.append(
+                Level(lists, arrays["scores"], candidates, instances, float(arrays["seconds"]), bool(whole))
+            )
         return levels
 
     def level_patterns(

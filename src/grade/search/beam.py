@@ -6,7 +6,7 @@ can go on from the last one that was stored.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +39,7 @@ class Level:
     candidates: int  # patterns that were scored
     instances: int  # occurrences that were made
     seconds: float
+    whole: bool = False  # every pattern of this size was a candidate, whatever was left out before
 
     @property
     def size(self) -> int:
@@ -90,13 +91,15 @@ def beam_search(
     threads: int = 1,
     start_from: Level | None = None,
     deadline: Deadline = NEVER,
+    sizes: Collection[int] = (),
 ) -> Iterator[Level]:
     """Yield the kept patterns of sizes 3 .. k, each size selected by ``score``; after ``start_from`` if that is given.
 
     Patterns with too little support are dropped at every size, since no larger one has more. Fusible
     patterns are listed in full where they fit, and then no beam decides which are seen at the next size.
 
-    The last level holds only patterns that satisfy all constraints on patterns. Ties go to the smaller pattern key, so
+    The last level holds only patterns that satisfy all constraints on patterns; levels of the other ``sizes`` that are
+    asked for hold as many of those as there may be others. Ties go to the smaller pattern key, so
     that the result depends on the set, the settings and the seed alone. A level that the deadline finds unfinished is
     dropped, and `OutOfTime` raised: those handed out before are the same as without it.
     """
@@ -120,23 +123,30 @@ def beam_search(
             return None
         return fusible_lists(graphs, size, constraints, bounds.listed, threads, deadline)
 
-    def candidates(size: int, level: Level | None) -> OccurrenceLists:
+    def candidates(size: int, level: Level | None) -> tuple[OccurrenceLists, bool]:
+        """The lists to choose from, and whether they hold every pattern of the size."""
         whole = all_fusible(size)
         if whole is not None:
-            return whole
+            return whole, True
         if level is None:
-            return smallest(graphs, bounds, constraints, threads)
+            return smallest(graphs, bounds, constraints, threads), True
         smaller = all_fusible(size - 1)
-        return grown_from(level.lists if smaller is None else bounds.cut(smaller, derived(seed, size, 2)))
+        cut = level.lists if smaller is None else bounds.cut(smaller, derived(seed, size, 2))
+        return grown_from(cut), False
 
     level = start_from
     for size in range(START if level is None else level.size + 1, k + 1):
         begin = time.perf_counter()
-        lists = supported(candidates(size, level), constraints, supports)
+        lists, whole = candidates(size, level)
+        lists = supported(lists, constraints, supports)
         if size == k:
             lists = lists.where(constraints.accepts)
         kept = max(beam, bounds.patterns) if constraints.fusible else beam
-        level = select(lists, score(lists), kept, bounds, seed, begin)
+        scores = score(lists)
+        best = best_rows(scores, kept, constraints.accepts(lists.patterns) if size in sizes else None)
+        thin = lists.take(best).thinned(bounds.list_size, derived(seed, size, 1))
+        made, seconds = int(lists.offsets[-1]), time.perf_counter() - begin
+        level = Level(thin, scores[best], len(lists), made, seconds, whole)
         deadline.check()
         yield level
         if len(level.lists) == 0:
@@ -188,13 +198,19 @@ def smallest(graphs: GraphSet, bounds: Bounds, constraints: Constraints, threads
     return lists
 
 
-def select(
-    lists: OccurrenceLists, scores: NDArray[np.float64], beam: int, bounds: Bounds, seed: int, begin: float
-) -> Level:
-    """The best patterns by score, their lists cut to what may be held."""
-    best = np.argsort(-scores, kind="stable")[:beam]
-    kept = lists.take(best).thinned(bounds.list_size, derived(seed, lists.patterns.size, 1))
-    return Level(kept, scores[best], len(lists), int(lists.offsets[-1]), time.perf_counter() - begin)
+def best_rows(
+    scores: NDArray[np.float64], most: int, wanted: NDArray[np.bool_] | None = None
+) -> NDArray[np.int64]:
+    """The rows with the best scores, best first; with ``wanted``, as many of the best wanted rows as well.
+
+    >>> best_rows(np.array([1.0, 3.0, 2.0]), 1, np.array([True, False, False])).tolist()
+    [1, 0]
+    """
+    order = np.argsort(-scores, kind="stable")
+    if wanted is None:
+        return order[:most]
+    place = np.cumsum(wanted[order])
+    return order[(np.arange(len(order)) < most) | (wanted[order] & (place <= most))]
 
 
 def even_share(lengths: NDArray[np.int64], total: int) -> int:

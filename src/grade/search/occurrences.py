@@ -64,6 +64,15 @@ class OccurrenceLists:
         patterns = PatternTable(types, edges, automorphisms, graphs.node_vocabulary, graphs.edge_vocabulary)
         return cls.group(patterns, ids, rows, np.ones(len(rows)), np.ones(len(patterns), bool))
 
+    @classmethod
+    def unlisted(
+        cls, patterns: PatternTable, counts: NDArray[np.float64], exact: NDArray[np.bool_]
+    ) -> "OccurrenceLists":
+        """Patterns whose counts are known without any list."""
+        none, size = np.zeros(len(patterns), bool), patterns.size
+        offsets, rows = np.zeros(len(patterns) + 1, np.int64), np.zeros((0, size), np.uint32)
+        return cls(patterns, offsets, rows, np.zeros(0), counts, exact, none)
+
     def __len__(self) -> int:
         return len(self.patterns)
 

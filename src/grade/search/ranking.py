@@ -38,9 +38,11 @@ def ranking(
     log_probability: Mapping[int, LogProbability] | None = None,
     deadline: Deadline = NEVER,
     supports: Supports | None = None,
+    by_graph: bool = False,
 ) -> Score:
     """The score by this name. The estimator's are taken by size from ``log_probability``, until the deadline.
 
+    ``by_graph`` divides the occurrences in each graph by its number of nodes, so that no large graph leads by itself.
     Equal supports rank by the number of occurrences, and equal numbers by the pattern's key.
     """
     counted = supports or Supports(graphs, deadline=deadline)
@@ -48,6 +50,8 @@ def ranking(
         raise InputError(f"There is no ranking named {name!r}; known: {', '.join(RANKINGS)}.")
 
     def score(lists: OccurrenceLists) -> NDArray[np.float64]:
+        if name == "occurrences" and by_graph:
+            return occurrences_per_node(graphs, lists)
         if name == "occurrences" or (needs_estimator(name) and lists.patterns.size == START):
             return lists.counts  # of 3 nodes they are exact: no estimator could do better
         if name in ("graphs", "disjoint", "coverage", "mni"):
@@ -62,6 +66,12 @@ def ranking(
         return result
 
     return score
+
+
+def occurrences_per_node(graphs: GraphSet, lists: OccurrenceLists) -> NDArray[np.float64]:
+    """[m] the sum over graphs of a pattern's occurrences in each by the number of its nodes."""
+    nodes = graphs.node_counts[graphs.graphs_of(lists.occurrences[:, 0])]
+    return np.bincount(lists.pattern_of_row, lists.weights / nodes, len(lists)).astype(np.float64)
 
 
 def in_chunks(

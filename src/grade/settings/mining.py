@@ -38,7 +38,8 @@ class MineSettings(Settings):
     )
     rank_by: str = option(
         "By what the search keeps patterns: coverage (nodes in some occurrence), occurrences (the paper's objective),"
-        " graphs, disjoint (occurrences that share no node), estimator (the paper's way) or hybrid.",
+        " graphs, disjoint (occurrences that share no node), mni (minimum image-based support), estimator (the"
+        " paper's way) or hybrid.",
         "--rank-by",
         default="coverage",
         metavar="NAME",
@@ -47,6 +48,29 @@ class MineSettings(Settings):
         "search, or sampling: the most frequent patterns of the sample, the baseline.",
         "--method",
         default="search",
+        metavar="NAME",
+    )
+    complete: bool = option(
+        "Find every pattern that reaches --min-graphs or --min-mni, nothing left out; --top says how many of each size"
+        " get all supports.",
+        "--complete",
+        default=False,
+    )
+    closed: bool = option(
+        "With --complete: only patterns of which no pattern one node larger has the same support.",
+        "--closed",
+        default=False,
+    )
+    maximal: bool = option(
+        "With --complete: only patterns of which no pattern one node larger reaches the support.",
+        "--maximal",
+        default=False,
+    )
+    weighting: str = option(
+        "What counts the same: occurrences; or graphs: samples are drawn evenly from them, and to rank by occurrences"
+        " those of each graph are divided by its number of nodes.",
+        "--weighting",
+        default="occurrences",
         metavar="NAME",
     )
     estimator: str = option(

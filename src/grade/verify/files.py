@@ -10,7 +10,7 @@ from grade.errors import InputError
 from grade.files import whole_file, writable_target
 from grade.graphs import GraphSet, Pattern
 from grade.graphs.queries import Query
-from grade.support import Support, amount, marked
+from grade.support import Support, marked
 from grade.text import table
 
 SUFFIXES = (".csv", ".json")
@@ -61,7 +61,7 @@ def support_lines(
         share = 100 * (support.coverage or 0) / max(graphs.nodes, 1)
         rows.append(
             (
-                *(amount(support.value(name), support.quality(name)) for name in titles[:3]),
+                *(support.shown(name) for name in titles[:3]),
                 marked(f"{share:.2f} %", support.coverage_quality),
                 str(pattern),
             )

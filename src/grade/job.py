@@ -1,0 +1,128 @@
+"""One run of `grade.mine`: what is asked for, where it is kept, and how much time is left."""
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from grade.errors import InputError
+from grade.graphs import GraphSet
+from grade.machine import thread_count
+from grade.progress import NEVER, Deadline, Progress
+from grade.runs import RunFolder
+from grade.sampling import samplers
+from grade.search import Constraints
+from grade.search.beam import Bounds
+from grade.search.ranking import needs_estimator, ranking
+from grade.settings import MineSettings
+from grade.units import parse_bytes, parse_seconds
+
+METHODS = ("search", "sampling")
+WEIGHTINGS = ("occurrences", "graphs")
+SEARCH_SHARE = 0.8  # of a time budget; the rest is for the verification
+
+
+@dataclass
+class Job:
+    """One run: what is asked for, where it is kept, and how much time is left."""
+
+    settings: MineSettings
+    constraints: Constraints
+    graphs: GraphSet
+    run: RunFolder
+    bounds: Bounds
+    memory: int  # bytes
+    threads: int
+    search_until: Deadline = NEVER
+    verify_until: Deadline = NEVER
+    progress: Progress | None = None
+    cut_short: bool = False  # whether the time budget ran out
+    notes: list[str] = field(default_factory=list)  # sentences for the reader of the result
+
+    @classmethod
+    def begin(
+        cls,
+        settings: MineSettings,
+        constraints: Constraints,
+        graphs: GraphSet,
+        progress: Progress | None = None,
+    ) -> "Job":
+        """Refuse what cannot work before anything is written; then start the run, or go on with it."""
+        sizes = settings.sizes
+        if sizes[0] > graphs.largest or (sizes[-1] > graphs.largest and len(sizes) == 1):
+            raise InputError(
+                f"`k` is {settings.k}, but the largest graph of {settings.graphs} has {graphs.largest} nodes; lower it."
+            )
+        if sizes[-1] > graphs.largest:
+            settings = replace(settings, k=f"{sizes[0]}-{graphs.largest}")
+            sizes = settings.sizes
+        check(settings, graphs)
+        constraints.check(graphs, sizes[-1])
+        memory = parse_bytes(settings.memory)
+        search_until = verify_until = NEVER
+        if settings.time_budget is not None:
+            seconds = parse_seconds(settings.time_budget)
+            search_until, verify_until = Deadline.after(SEARCH_SHARE * seconds), Deadline.after(seconds)
+        stored = {**asdict(settings), "out": str(settings.out), **asdict(constraints)}
+        stored["k"] = sizes[0] if len(sizes) == 1 else settings.k
+        drawn = settings.method == "sampling" or needs_estimator(settings.rank_by)
+        unused = () if drawn else ("sampler", "samples", "estimator", "preset")
+        return cls(
+            settings,
+            constraints,
+            graphs,
+            RunFolder.begin(Path(settings.out or "run"), stored, graphs, unused),
+            Bounds.from_memory(memory, sizes[-1], settings.beam, settings.list_size),
+            memory,
+            thread_count(settings.threads),
+            search_until,
+            verify_until,
+            progress,
+        )
+
+    @contextmanager
+    def stage(self, name: str, label: str, share: float = 0.0) -> Iterator[Deadline]:
+        """Report that a stage begins; its seconds are added to those that the run folder keeps under its name."""
+        deadline = self.search_until.reporting(self.progress, label)
+        deadline.report(share)
+        begin = time.perf_counter()
+        yield deadline
+        self.run.add_seconds(name, time.perf_counter() - begin)
+
+
+def check(settings: MineSettings, graphs: GraphSet) -> None:
+    """Refuse names that are not known, and settings that do not go together."""
+    for kind, value, known in (
+        ("method", settings.method, METHODS),
+        ("weighting", settings.weighting, WEIGHTINGS),
+    ):
+        if value not in known:
+            raise InputError(f"There is no {kind} {value!r}; known: {', '.join(known)}.")
+    ranking(settings.rank_by, graphs, settings.beam)
+    samplers[settings.sampler]  # refuses an unknown one, used or not
+    if settings.complete and (settings.method != "search" or needs_estimator(settings.rank_by)):
+        raise InputError("`complete` finds patterns by their supports; leave `method` and estimators away.")
+    if (settings.closed or settings.maximal) and not settings.complete:
+        raise InputError("`closed` and `maximal` are known of all patterns only; set `complete` as well.")
+
+
+def folder_for(graphs: str) -> Path:
+    """Where the command line keeps a run that is given no folder: named after its set, here.
+
+    >>> str(folder_for("models/**/*.onnx")), str(folder_for("zoo"))
+    ('models-onnx-motifs', 'zoo-motifs')
+    """
+    return Path("-".join(re.findall(r"\w[\w.]*", graphs.replace("*.", ""))[-3:]).strip("-.") + "-motifs")
+
+
+def split(values: dict[str, Any], *kinds: Any) -> list[dict[str, Any]]:
+    """The values by the dataclass that has a field of the name; a name that none has is refused."""
+    names = [{each.name for each in fields(kind)} - {"graphs", "k", "out"} for kind in kinds]
+    known = sorted(set().union(*names))
+    unknown = sorted(set(values) - set(known))
+    if unknown:
+        raise InputError(f"There is no setting {', '.join(unknown)}; known: {', '.join(known)}.")
+    return [{name: value for name, value in values.items() if name in own} for own in names]

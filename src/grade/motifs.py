@@ -1,0 +1,233 @@
+"""From what the search kept to motifs: chosen, counted exactly, ranked. The last stages of `grade.mine`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+
+import numpy as np
+
+from grade.job import Job
+from grade.progress import Deadline, OutOfTime
+from grade.runs import Chosen, Motif
+from grade.search import Level
+from grade.search.beam import derived
+from grade.search.reestimate import reestimate
+from grade.support import EXACT, LOWER_BOUND, SUPPORTS, Support
+from grade.verify import Verifier
+from grade.verify.distinct import Selection, Selector
+
+PAST_ENUMERATION = 1e9  # from here on an estimate is made ready, should exact counting run out of time
+LEAST_SECONDS = 0.05  # to count a pattern when time is up: enough to find some occurrences
+EXAMPLES = 20  # occurrences that the catalogue keeps of each motif
+
+Place = tuple[int, int]  # number of a level, row in it
+
+
+def select(job: Job, levels: list[Level]) -> "Distinct | None":
+    """A distinct few of the patterns that the search kept, of all sizes; None where all are wanted, or time is up."""
+    if job.settings.all or job.settings.complete:
+        return None
+    places = [place for number in wanted(job, levels) for place in accepted(job, levels, number)]
+    best = [
+        place for number in wanted(job, levels) for place in accepted(job, levels, number)[: job.settings.top]
+    ]
+    tables = [
+        levels[number].lists.patterns.take([row for _, row in rows])
+        for number, rows in groupby(places, key=itemgetter(0))
+    ]
+    numbers = {place: candidate for candidate, place in enumerate(places)}
+    try:
+        with job.stage("selection", "select"):
+            selector = Selector(
+                job.graphs,
+                tables,
+                fusible=job.constraints.fusible,
+                threads=job.threads,
+                deadline=job.verify_until.reporting(job.progress, "select"),
+            )
+            found = selector.choose(job.settings.top, [numbers[place] for place in best])
+    except OutOfTime:
+        job.cut_short = True
+        return None
+    return Distinct(found, places)
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """A selection, and where its candidates stand."""
+
+    selection: Selection
+    places: list[Place]
+
+    def facts(self) -> dict[str, int]:
+        """What the catalogue keeps of the selection as a whole."""
+        found = self.selection
+        return {
+            "motifs": len(found.choices),
+            "candidates": found.candidates,
+            "covered": found.covered,
+            "bound": found.bound,
+        }
+
+
+def wanted(job: Job, levels: list[Level]) -> list[int]:
+    """The levels of the sizes that are asked for; the last one where time was up before those."""
+    asked = [number for number, level in enumerate(levels) if level.size in job.settings.sizes]
+    return asked or ([len(levels) - 1] if job.cut_short else [])
+
+
+def accepted(job: Job, levels: list[Level], number: int) -> list[Place]:
+    """The patterns of a level that satisfy all constraints, best first."""
+    rows = np.flatnonzero(job.constraints.accepts(levels[number].lists.patterns))
+    return [(number, row) for row in rows.tolist()]
+
+
+def verify(job: Job, levels: list[Level], selection: "Distinct | None") -> list[Motif]:
+    """Count the best patterns of each size exactly, those past counting by estimate, and the distinct ones first.
+
+    What is cut short by the time budget is reported but not stored, so that a run that goes on counts it in full.
+    """
+    chosen: dict[Place, Chosen] = {}
+    variants: dict[Place, Place] = {}
+    if selection is not None:
+        for choice in selection.selection.choices:
+            place = selection.places[choice.candidate]
+            chosen[place] = Chosen(choice.occurrences, choice.gain, choice.covered)
+            variants |= {selection.places[candidate]: place for candidate in choice.variants}
+    counted = count(job, levels, list(chosen), len(chosen))
+    for number in wanted(job, levels):
+        rows = [place for place in accepted(job, levels, number) if place not in counted]
+        known = sum(number == other for other, _ in counted)
+        found = count(job, levels, rows, job.settings.top - known)
+        if selection is None and len(found) < job.settings.top:
+            job.notes.append(why_so_few(job, levels[number], len(found)))
+        counted |= found
+    if job.settings.complete:  # the others come with the supports that are known
+        places = [place for number in wanted(job, levels) for place in accepted(job, levels, number)]
+        counted |= {place: brief_support(job, levels, place) for place in places if place not in counted}
+    by = {"hybrid": "occurrences"}.get(job.settings.rank_by, job.settings.rank_by)
+
+    def order(place: Place) -> tuple[float, ...]:
+        """Chosen ones as they were chosen; the rest by the verified support that the search ranked by, or its rank."""
+        if place in chosen:
+            return (0, list(chosen).index(place))
+        return (
+            1,
+            -value(job, by, counted[place], levels, place) if by in SUPPORTS else 0,
+            place[1],
+            place[0],
+        )
+
+    places = sorted(counted, key=order)
+    numbers = {place: number for number, place in enumerate(places, start=1)}
+    return [
+        Motif(
+            number,
+            levels[place[0]].lists.patterns[place[1]],
+            counted[place],
+            float(levels[place[0]].scores[place[1]]),
+            chosen.get(place),
+            numbers.get(variants[place]) if place in variants else None,
+        )
+        for place, number in numbers.items()
+    ]
+
+
+def value(job: Job, by: str, support: Support, levels: Sequence[Level], place: Place) -> float:
+    """What a verified pattern is ranked by."""
+    if by != "occurrences" or job.settings.weighting != "graphs":
+        return support.value(by)
+    if support.occurrences_quality != EXACT or not support.per_graph:
+        return float(levels[place[0]].scores[place[1]])
+    return sum(number / int(job.graphs.node_counts[graph]) for graph, number in support.per_graph)
+
+
+def brief_support(job: Job, levels: Sequence[Level], place: Place) -> Support:
+    """What complete mode knows of every pattern: its occurrences, and the support that it was ranked by."""
+    level, row, by = levels[place[0]], place[1], job.settings.rank_by
+    quality = EXACT if level.lists.exact[row] else LOWER_BOUND
+    known = {} if by == "occurrences" else {by: int(level.scores[row])}
+    return Support(int(level.lists.counts[row]), quality, **known)  # type: ignore[arg-type]  # by names a support
+
+
+def why_so_few(job: Job, level: Level, found: int) -> str:
+    """Why fewer patterns came back than were asked for, and what to relax."""
+    few = f"{found} pattern{'s' * (found != 1)} of {level.size} nodes"
+    if job.cut_short:
+        return f"The time budget ran out when {few} were verified; raise `time_budget`."
+    if level.whole or level.candidates == len(level.lists):
+        return f"Only {few} that the search met satisfy the constraints; relax one for more."
+    return f"Of the {len(level.lists):,} patterns that were kept only {few} satisfy the constraints; raise `beam`."
+
+
+def count(job: Job, levels: list[Level], places: list[Place], most: int) -> dict[Place, Support]:
+    """The supports of the first patterns that occur in enough graphs, so many at most."""
+    found: dict[Place, Support] = {}
+    estimates: dict[int, dict[int, tuple[float, float]]] = {}
+    verifier = Verifier(job.graphs, job.threads, job.constraints.fusible)
+    for number, row in places:
+        missing = most - len(found)
+        if missing <= 0:
+            break
+        if found and job.verify_until.passed:
+            job.cut_short = True
+            break
+        if number not in estimates:
+            estimates[number] = estimated_counts(job, levels[: number + 1])
+        seconds = max(job.verify_until.left() / missing, LEAST_SECONDS)
+        with job.stage("verification", "verify", share=len(found) / most):
+            support = support_of(job, levels[number], row, verifier, estimates[number].get(row), seconds)
+        if support.occurrences > 0 and job.constraints.reached_by(support.graphs, support.mni):
+            found[number, row] = support
+    return found
+
+
+def support_of(
+    job: Job,
+    level: Level,
+    row: int,
+    verifier: Verifier,
+    estimate: tuple[float, float] | None,
+    seconds: float,
+) -> Support:
+    """The supports of one pattern, from the run folder if they are there; in so many seconds at most."""
+    known = job.run.load_support(level.size, row)
+    if known is not None:
+        return known
+    limit = min(job.settings.seconds_per_pattern, seconds)
+    found = verifier.verify(level.lists.patterns[row], seconds=limit, estimate=estimate, examples=EXAMPLES)
+    if limit < job.settings.seconds_per_pattern and not found.complete:
+        job.cut_short = True
+    else:
+        job.run.save_support(level.size, row, found)
+    return found
+
+
+def estimated_counts(job: Job, levels: list[Level]) -> dict[int, tuple[float, float]]:
+    """Fresh unbiased counts, with standard errors, of the best patterns that are past counting, by their rows."""
+    lists = levels[-1].lists
+    rows = np.flatnonzero((lists.counts >= PAST_ENUMERATION) & ~lists.exact)[: job.settings.top]
+    if len(rows) == 0 or len(levels) < 2 or job.settings.complete:
+        return {}
+    name = f"supports/k-{levels[-1].size:02}-estimates.json"
+    stored = job.run.json(name)
+    if stored is None:
+        try:
+            with job.stage("verification", "estimate"):
+                counts, errors = reestimate(
+                    job.graphs,
+                    levels,
+                    rows,
+                    constraints=job.constraints,
+                    bounds=job.bounds,
+                    seed=derived(job.settings.seed, 99),
+                    threads=job.threads,
+                    deadline=Deadline.after(job.verify_until.left() / 2).reporting(job.progress, "estimate"),
+                )
+        except OutOfTime:
+            job.cut_short = True
+            return {}
+        stored = [counts.tolist(), errors.tolist()]
+        job.run.save_json(name, stored)
+    return {int(row): (stored[0][i], stored[1][i]) for i, row in enumerate(rows)}
