@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grade import GraphSet, InputError
+from grade.graphs.concatenation import join, operand_vocabulary, places_of
+from grade.graphs.operands import MAX_ARCS, MAX_WORDS, arcs_of, is_operand_word, operand_word
 from grade.sources import to_networkx
 from tests.graph_sets import assert_equal, graph_sets, raw_graph_sets
 
@@ -60,6 +62,17 @@ def test_what_is_wrong_with_a_graph_is_said_with_its_name(changes: dict[str, Any
         ({"edge_vocabulary": []}, "the edge vocabulary has 0 entries"),
         ({"node_types": [0, 1, 1, 0, 0.5]}, "node_types must be whole numbers"),
         ({"node_types": ["a", "b", "c", "d", "e"]}, "node_types must be whole numbers"),
+        ({"outputs": [True]}, "outputs must be a list of 5"),
+        ({"outputs": [0, 1, 0, 1, 0]}, "outputs must be true or false"),
+        ({"node_places": [0, 1, 2, -1, 0]}, "node_places must be from 0"),
+        ({"operands": [[0], [0], [0]]}, "operands must be a list of 3"),
+        ({"operands": [0, 1, 0]}, "operands must be from 0 to 0"),
+        ({"operands": [0, 1, 0], "operand_vocabulary": ["0", "1"]}, "must start with ''"),
+        ({"operands": [0, 1, 0], "operand_vocabulary": ["", "x"]}, "'x' names no operands"),
+        (
+            {"operands": [0, 1, 0], "operand_vocabulary": ["", "0", "0"]},
+            "the operand vocabulary has a word twice",
+        ),
     ],
 )
 def test_what_is_wrong_with_the_set_is_said(changes: dict[str, Any], sentence: str) -> None:
@@ -136,3 +149,45 @@ def test_owners_of_nodes() -> None:
     graphs = two_graphs()
     assert [graphs.graph_of(node) for node in range(5)] == [0, 0, 0, 1, 1]
     assert graphs.graphs_of(np.array([4, 0])).tolist() == [1, 0]
+
+
+@given(graph_sets(), st.data())
+def test_annotations_follow_their_nodes_and_edges(graphs: GraphSet, data: st.DataObject) -> None:
+    """Subsets, and sets joined with one that knows nothing, against a look at every node and edge."""
+    chosen = data.draw(st.lists(st.integers(0, len(graphs) - 1), max_size=5))
+    bare = GraphSet.from_edges(
+        node_counts=[2], node_types=[0, 1], edge_counts=[1], edges=[[0, 1]], node_vocabulary=["conv", "pool"]
+    )
+    joined = join([bare, graphs.subset(chosen)], "joined")
+    assert joined.operand_words(0) == [""]
+    assert joined.outputs[:2].tolist() == [False, True]
+    for place, old in enumerate(chosen, start=1):
+        assert joined.operand_words(place) == graphs.operand_words(old)
+        nodes = slice(joined.node_offsets[place], joined.node_offsets[place + 1])
+        before = slice(graphs.node_offsets[old], graphs.node_offsets[old + 1])
+        assert joined.outputs[nodes].tolist() == graphs.outputs[before].tolist()
+        assert places_of(joined)[nodes].tolist() == places_of(graphs)[before].tolist()
+        for node in range(nodes.start, nodes.stop):
+            moved = [(arc, source - nodes.start) for arc, source in joined.operands(node)]
+            there = graphs.operands(node - nodes.start + before.start)
+            assert moved == [(arc, source - before.start) for arc, source in there]
+
+
+def test_words_that_do_not_fit_are_forgotten() -> None:
+    words = operand_vocabulary()
+    places = words.places([str(number) for number in range(MAX_WORDS + 4)])
+    assert places[:-5].tolist() == list(range(1, MAX_WORDS))
+    assert places[-5:].tolist() == [0] * 5
+    assert len(words.words) == MAX_WORDS
+
+
+def test_a_wide_operator_keeps_no_list_of_its_operands() -> None:
+    assert operand_word([(number, 0) for number in range(MAX_ARCS)]).count("+") == MAX_ARCS - 1
+    assert operand_word([(number, 0) for number in range(MAX_ARCS + 1)]) == ""
+
+
+@given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 9)), unique=True))
+def test_words_of_operands_are_read_back(arcs: list[tuple[int, int]]) -> None:
+    word = operand_word(arcs)
+    assert is_operand_word(word)
+    assert arcs_of(word) == sorted(arcs)

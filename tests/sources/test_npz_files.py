@@ -1,3 +1,4 @@
+import lzma
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 
 from grade import GraphSet, InputError
 from grade.sources import load
-from tests.graph_sets import assert_equal, raw_graph_sets
+from grade.sources.npz_files import read_npz, write_npz
+from tests.graph_sets import assert_equal, graph_sets, raw_graph_sets
 
 
 def arrays(**changes: Any) -> dict[str, Any]:
@@ -49,6 +51,28 @@ def test_a_written_set_is_read_back(raw: dict[str, Any], tmp_path: Path) -> None
     assert back.origins is not None
     assert back.origins.file_of.tolist() == [0] * len(back)
     assert_equal(replace(back, origins=None), GraphSet.from_edges(**raw))
+
+
+@given(graphs=graph_sets())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+def test_any_set_is_written_and_read_back(graphs: GraphSet, tmp_path: Path) -> None:
+    for compressed in (True, False):
+        write_npz(graphs, tmp_path / "graphs.npz", compressed)
+        assert_equal(replace(read_npz(tmp_path / "graphs.npz"), origins=None), graphs)
+
+
+def test_a_large_zoo_is_loaded_by_its_path(tmp_path: Path) -> None:
+    write_npz(load("zoo-mini"), tmp_path / "large.npz")
+    packed = tmp_path / "large.npz.xz"
+    packed.write_bytes(lzma.compress((tmp_path / "large.npz").read_bytes()))
+    assert load(f"zoo-large:{packed}").digest == load("zoo-mini").digest
+    packed.write_bytes(packed.read_bytes()[:-9])
+    with pytest.raises(InputError, match=r"large\.npz\.xz cannot be read .*; get it again"):
+        load(f"zoo-large:{packed}")
+    with pytest.raises(
+        InputError, match=r"There is no file .*missing; make it with experiments/zoo/collect\.py"
+    ):
+        load(f"zoo-large:{tmp_path / 'missing'}")
 
 
 def test_what_is_optional_may_be_missing(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """GraphSet: many directed, typed graphs as one concatenated compressed sparse row (CSR) structure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from grade import _core
 from grade.errors import InputError
-from grade.graphs.operands import MAX_WORDS, UNKNOWN, Arc, arcs_of, is_operand_word
+from grade.graphs.annotations import checked_annotations, integers
+from grade.graphs.operands import UNKNOWN, Arc, arcs_of
 from grade.graphs.origins import Origins
 from grade.graphs.stored_arrays import DTYPES, PLACES, arrays_of, checksum, digest_of
 from grade.graphs.strings import StringTable, ranges
@@ -135,29 +136,9 @@ class GraphSet:
             )
         if labels is not None and len(labels) != len(types):
             raise refuse(f"the graphs have {len(types)} nodes but {len(labels)} node names were given.")
-        places = None if operands is None else integers(operands, "operands", origin)
-        ends = None if outputs is None else np.asarray(outputs)
-        numbers = None if node_places is None else integers(node_places, "node_places", origin)
-        for what, given, count in (
-            ("operands", places, len(arcs)),
-            ("outputs", ends, len(types)),
-            ("node_places", numbers, len(types)),
-        ):
-            if given is not None and given.shape != (count,):
-                raise refuse(f"{what} must be a list of {count}, not of the shape {list(given.shape)}.")
-        if ends is not None and ends.size and ends.dtype != np.bool_:
-            raise refuse(f"outputs must be true or false, not {ends.dtype}.")
-        if numbers is not None and ((numbers < 0) | (numbers > MAX_NODES)).any():
-            raise refuse(f"node_places must be from 0 to {MAX_NODES}.")
-        if not operand_vocabulary or operand_vocabulary[0] != UNKNOWN or len(operand_vocabulary) > MAX_WORDS:
-            raise refuse(
-                f"the operand vocabulary must start with {UNKNOWN!r} and have at most {MAX_WORDS:,} words."
-            )
-        wrong = next((word for word in operand_vocabulary if not is_operand_word(word)), None)
-        if wrong is not None:
-            raise refuse(f"{wrong!r} names no operands; write 0, 0+1 or 1:0 (result 1 as operand 0).")
-        if places is not None and ((places < 0) | (places >= len(operand_vocabulary))).any():
-            raise refuse(f"operands must be from 0 to {len(operand_vocabulary) - 1}.")
+        places, ends, numbers = checked_annotations(
+            len(types), len(arcs), operands, operand_vocabulary, outputs, node_places, origin
+        )
         if len(node_vocabulary) > MAX_NODE_TYPES:
             raise refuse(
                 f"{len(node_vocabulary)} node types are more than the {MAX_NODE_TYPES} that a set can hold."
@@ -381,6 +362,10 @@ class GraphSet:
         begin, end = self.node_offsets[graph], self.node_offsets[graph + 1]
         return self.out_types[self.out_offsets[begin] : self.out_offsets[end]]
 
+    def renamed(self, graph_names: Sequence[str]) -> "GraphSet":
+        """The same graphs under other names."""
+        return replace(self, graph_names=StringTable.from_strings(graph_names))
+
     def operand_words(self, graph: int) -> list[str]:
         """[edges] the operand words of the edges of one graph, in the order of `edge_list`."""
         begin, end = self.node_offsets[graph], self.node_offsets[graph + 1]
@@ -433,20 +418,6 @@ class GraphSet:
             origins=None if self.origins is None else self.origins.take(chosen),
             origin=self.origin,
         )
-
-
-def integers(values: ArrayLike, what: str, origin: str) -> NDArray[np.int64]:
-    """The values as a 64-bit integer array, refusing fractions, NaN and text."""
-    array = np.asarray(values)
-    if array.size == 0:
-        return array.astype(np.int64)
-    if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.floor(array)).all():
-        array = array.astype(np.int64)
-    if array.dtype.kind not in "iub" or (
-        array.dtype.kind == "u" and int(array.max()) > np.iinfo(np.int64).max
-    ):
-        raise InputError(f"{origin}: {what} must be whole numbers, not {array.dtype}.")
-    return array.astype(np.int64)
 
 
 def offsets_of(sorted_owners: NDArray[np.int64], owners: int) -> NDArray[np.int64]:

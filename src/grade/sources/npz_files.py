@@ -14,12 +14,13 @@ node_places [nodes]         where each node stands in its file
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grade.errors import InputError
+from grade.files import whole_file
 from grade.graphs import GraphSet
 from grade.graphs.graph_set import NO_EDGE
 from grade.graphs.operands import UNKNOWN
@@ -39,11 +40,54 @@ OPTIONAL = (
 TEXTS = ("op_names", "names", "edge_names", "node_names", "operand_names")
 
 
-def read_npz(path: str | os.PathLike[str], origin: str | None = None) -> GraphSet:
-    """Read and validate a set; ``origin`` is the name for messages and reports, the path when left out."""
+def write_npz(graphs: GraphSet, path: str | os.PathLike[str], compressed: bool = True) -> None:
+    """Write a set as one file, which `read_npz` reads back; files of graphs are not kept.
+
+    >>> import tempfile
+    >>> graphs = GraphSet.from_edges(node_counts=[2], node_types=[0, 0], edge_counts=[1], edges=[[0, 1]],
+    ...                              node_vocabulary=["conv"])
+    >>> path = Path(tempfile.mkdtemp()) / "graphs.npz"
+    >>> write_npz(graphs, path)
+    >>> read_npz(path).digest == graphs.digest
+    True
+    """
+    first = np.repeat(graphs.node_offsets[:-1], graphs.node_counts)  # [nodes] where its graph begins
+    targets = np.repeat(np.arange(graphs.nodes), np.diff(graphs.in_offsets))
+    arrays: dict[str, NDArray[Any]] = {
+        "node_offsets": graphs.node_offsets,
+        "node_types": graphs.node_types,
+        "edge_offsets": np.concatenate([[0], np.cumsum(graphs.edge_counts)]),
+        "edges": np.stack([graphs.in_sources - first[targets], targets - first[targets]], axis=1).astype(
+            np.int32
+        ),
+        "op_names": np.array(graphs.node_vocabulary, np.str_),
+        "names": np.array(list(graphs.graph_names), np.str_),
+        "edge_types": graphs.in_types,
+        "edge_names": np.array(graphs.edge_vocabulary, np.str_),
+    }
+    if graphs.node_names is not None:
+        arrays["node_names"] = np.array(list(graphs.node_names), np.str_)
+    if graphs.in_operands is not None:
+        arrays["operands"] = graphs.in_operands
+        arrays["operand_names"] = np.array(graphs.operand_vocabulary, np.str_)
+    if graphs.graph_outputs is not None:
+        arrays["outputs"] = graphs.graph_outputs
+    if graphs.node_places is not None:
+        arrays["node_places"] = graphs.node_places
+    with whole_file(path) as temporary, temporary.open("wb") as file:
+        (np.savez_compressed if compressed else np.savez)(file, allow_pickle=False, **arrays)
+
+
+def read_npz(
+    path: str | os.PathLike[str], origin: str | None = None, file: BinaryIO | None = None
+) -> GraphSet:
+    """Read and validate a set; ``origin`` is the name for messages and reports, the path when left out.
+
+    ``file`` is read in place of what is at the path, where that has to be unpacked first.
+    """
     place = Path(path)
     try:
-        loaded = np.load(place, allow_pickle=False)
+        loaded = np.load(file or place, allow_pickle=False)
         if not isinstance(loaded, np.lib.npyio.NpzFile):
             raise InputError(f"{place} is a single array; a graph set is an .npz with {', '.join(REQUIRED)}.")
         with loaded as archive:

@@ -1,13 +1,20 @@
 """Operator graphs of real models, shipped with the package. grade/data/README.md says how they were made."""
 
+import io
+import lzma
 from dataclasses import replace
 from importlib.resources import as_file, files
+from pathlib import Path
 
 import numpy as np
 
+from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.sources.npz_files import read_npz
 from grade.sources.source_registry import source
+
+# In a checkout; wheels do not hold it.
+LARGE = Path(__file__).parents[3] / "experiments" / "zoo" / "zoo-large.npz.xz"
 
 # A dozen families, small to medium: plain chains, residual, branched, squeeze-and-excite, attention, windows.
 # No DenseNet: the stars around its Concat nodes would be 97 % of all subgraphs of five nodes.
@@ -32,6 +39,25 @@ def zoo() -> GraphSet:
     """231 graphs of ONNX operators: 209,879 nodes of 74 types, 270,112 edges."""
     with as_file(files("grade") / "data" / "zoo.npz") as path:
         return read_npz(path, origin="zoo")
+
+
+@source(
+    "zoo-large",
+    "Operator graphs of many more models, from a checkout of GraDE or from the PATH of zoo-large.npz.xz.",
+    argument="PATH",
+)
+def zoo_large(path: str | None = None) -> GraphSet:
+    """What experiments/zoo/collect.py captured and packed: distinct graphs, with operands, outputs and names."""
+    place = LARGE if path is None else Path(path)
+    try:
+        content = io.BytesIO(lzma.decompress(place.read_bytes()))
+    except FileNotFoundError:
+        raise InputError(
+            f"There is no file {place}; make it with experiments/zoo/collect.py, or name it: zoo-large:PATH."
+        ) from None
+    except (OSError, lzma.LZMAError, EOFError) as error:
+        raise InputError(f"{place} cannot be read ({error}); get it again.") from None
+    return read_npz(place, "zoo-large", content)
 
 
 @source("zoo-mini", "A dozen small and varied graphs of zoo.")

@@ -1,0 +1,65 @@
+"""Checks of what is given for a graph set beside its structure."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grade.errors import InputError
+from grade.graphs.operands import MAX_WORDS, UNKNOWN, is_operand_word
+
+MAX_PLACE = 2**32 - 1
+
+
+def checked_annotations(
+    nodes: int,
+    edges: int,
+    operands: ArrayLike | None,
+    operand_vocabulary: Sequence[str],
+    outputs: ArrayLike | None,
+    node_places: ArrayLike | None,
+    origin: str,
+) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_] | None, NDArray[np.int64] | None]:
+    """Operands [edges], outputs [nodes] and places [nodes] as arrays, each None where it was not given."""
+
+    def refuse(what: str) -> InputError:
+        return InputError(f"{origin}: {what}")
+
+    places = None if operands is None else integers(operands, "operands", origin)
+    ends = None if outputs is None else np.asarray(outputs)
+    numbers = None if node_places is None else integers(node_places, "node_places", origin)
+    for what, given, count in (
+        ("operands", places, edges),
+        ("outputs", ends, nodes),
+        ("node_places", numbers, nodes),
+    ):
+        if given is not None and given.shape != (count,):
+            raise refuse(f"{what} must be a list of {count}, not of the shape {list(given.shape)}.")
+    if ends is not None and ends.size and ends.dtype != np.bool_:
+        raise refuse(f"outputs must be true or false, not {ends.dtype}.")
+    if numbers is not None and ((numbers < 0) | (numbers > MAX_PLACE)).any():
+        raise refuse(f"node_places must be from 0 to {MAX_PLACE}.")
+    if not operand_vocabulary or operand_vocabulary[0] != UNKNOWN or len(operand_vocabulary) > MAX_WORDS:
+        raise refuse(
+            f"the operand vocabulary must start with {UNKNOWN!r} and have at most {MAX_WORDS:,} words."
+        )
+    wrong = next((word for word in operand_vocabulary if not is_operand_word(word)), None)
+    if wrong is not None:
+        raise refuse(f"{wrong!r} names no operands; write 0, 0+1 or 1:0 (result 1 as operand 0).")
+    if places is not None and ((places < 0) | (places >= len(operand_vocabulary))).any():
+        raise refuse(f"operands must be from 0 to {len(operand_vocabulary) - 1}.")
+    return places, ends, numbers
+
+
+def integers(values: ArrayLike, what: str, origin: str) -> NDArray[np.int64]:
+    """The values as a 64-bit integer array, refusing fractions, NaN and text."""
+    array = np.asarray(values)
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.floor(array)).all():
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iub" or (
+        array.dtype.kind == "u" and int(array.max()) > np.iinfo(np.int64).max
+    ):
+        raise InputError(f"{origin}: {what} must be whole numbers, not {array.dtype}.")
+    return array.astype(np.int64)
