@@ -43,8 +43,8 @@ def test_motifs_are_matched_by_the_names_of_their_types(tmp_path: Path) -> None:
     assert facts == {"gained": 1, "lost": 1, "changed": 2, "unchanged": 1}
     text = (tmp_path / "page.html").read_text()
     assert text.count("<svg") == 5
-    assert '<td class="up">10.00 times</td>' in text
-    assert '<td class="down">0.33 times</td>' in text
+    assert '<dd class="up">10.00 times</dd>' in text
+    assert '<dd class="down">0.33 times</dd>' in text
 
 
 def test_runs_of_different_sizes_share_nothing(tmp_path: Path) -> None:

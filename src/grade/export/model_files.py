@@ -24,6 +24,7 @@ def import_onnx() -> Any:
         import onnx.helper
         import onnx.inliner
         import onnx.numpy_helper
+        import onnx.printer
         import onnx.shape_inference
     except ImportError:
         raise InputError(

@@ -20,7 +20,7 @@ from grade.report.layout import Arrow, Curve, Layout, Point, layered_layout
 
 FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"  # known widths: labels fit
 CHARACTER = 0.61  # of the font size, at most, in all of these
-MARGIN, LABEL, NAME = 8.0, 12.0, 9.0
+MARGIN, LABEL, NAME = 8.0, 12.0, 11.0
 LONGEST = 30  # characters of a label
 FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
 
@@ -60,7 +60,7 @@ def place(nodes: Sequence[Node], edges: Sequence[tuple[int, int]]) -> Layout:
     widths = [
         max(text_width(shortened(n.label), LABEL), text_width(tail(n.name), NAME), 24.0) + 16 for n in nodes
     ]
-    return layered_layout(widths, edges, 36.0 if any(n.name for n in nodes) else 28.0)
+    return layered_layout(widths, edges, 40.0 if any(n.name for n in nodes) else 28.0)
 
 
 def draw(
@@ -95,9 +95,9 @@ def draw(
             f' width="{box.width:.1f}" height="{box.height:.1f}" rx="5" fill="{fill}" stroke="{stroke}"'
             f' stroke-width="{1.5 if node.inside else 1}"/>'
         )
-        parts.append(text_svg(box.x, box.y + (-1 if node.name else 4), LABEL, ink, shortened(node.label)))
+        parts.append(text_svg(box.x, box.y + (-3 if node.name else 4), LABEL, ink, shortened(node.label)))
         if node.name:
-            parts.append(text_svg(box.x, box.y + 11, NAME, "#5b626c", tail(node.name)))
+            parts.append(text_svg(box.x, box.y + 13, NAME, "#5b626c", tail(node.name)))
         parts.append("</g>")
     return "".join(parts) + "</svg>"
 

@@ -9,9 +9,9 @@ import base64
 import hashlib
 import json
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,17 +22,18 @@ from markupsafe import Markup
 from grade import __version__
 from grade.errors import InputError
 from grade.files import whole_file
-from grade.graphs import GraphSet, Pattern
-from grade.report.drawing import svg
+from grade.graphs import GraphSet
 from grade.report.overlap import contained_in, one_node_apart
-from grade.report.surroundings import Places
+from grade.report.pictures import Palette, pattern_picture
+from grade.report.surroundings import Places, name_of
 from grade.runs import Catalogue, Motif, RunFolder
 from grade.runs.searched import searched_set
 from grade.support import SUPPORTS, amount
+from grade.verify import Verifier
 
-MANY = 200  # motifs from which on each shows one place, not several
-PLACES = 3
-BLOCKS, CANDIDATES = 6, 500  # small patterns of each size that are shown, and those they are chosen from
+MANY, PLACES = 200, 3  # from so many motifs on each shows one place, not several
+LISTED, NUMEROUS = 200, 40  # occurrences that are listed of each of so many motifs; EXAMPLES of the rest
+EXAMPLES = 5
 STAGES = {
     "sampling": "Sampling",
     "training": "Fitting",
@@ -40,6 +41,14 @@ STAGES = {
     "selection": "Choice",
     "verification": "Verification",
 }
+SAMPLED = ("sampler", "samples", "estimator", "preset")  # settings that matter where something is sampled
+HIDDEN = (
+    "graphs",
+    "k",
+    "rank_by",
+    "out",
+    "threads",
+)  # settings that the page's head tells, or nobody asks for
 
 
 def write_page(run: Path, out: Path, graphs: GraphSet | None = None) -> int:
@@ -58,25 +67,21 @@ def page(folder: RunFolder, catalogue: Catalogue, graphs: GraphSet | None = None
         try:
             graphs = searched_set(catalogue)
         except InputError as error:
-            missing = f"Occurrences are not drawn. {error}"
+            missing = f"Occurrences are not shown. {error}"
     timings = folder.timings()
-    patterns = catalogue.patterns
-    blocks, inside = building_blocks(folder, catalogue, patterns)
-    data = {
-        "motifs": motif_data(catalogue, graphs, patterns, inside),
-        "blocks": blocks,
-    }
-    chosen = catalogue.run["settings"].items()
-    settings = {name: value for name, value in chosen if value is not None and value is not False}
+    settings = catalogue.run["settings"]
+    size = catalogue.levels[-1]["size"] if catalogue.run["partial"] and catalogue.levels else settings["k"]
     return render(
         "page.html",
-        data=data,
+        data=page_data(catalogue, graphs, folder.path.resolve().name),
         run=catalogue.run,
         name=folder.path.resolve().name,
-        settings=settings,
+        settings=settings_used(settings),
         levels=level_rows(catalogue.levels),
-        size=catalogue.levels[-1]["size"] if catalogue.run["partial"] else catalogue.run["settings"]["k"],
-        motifs=len(catalogue.motifs),
+        size=size,
+        motifs=len(catalogue.shown),
+        all_motifs=len(catalogue.motifs),
+        distinct=catalogue.run["distinct"] or {},
         qualities=qualities(catalogue.motifs),
         stages=[(STAGES.get(stage, stage), seconds) for stage, seconds in timings.items()],
         seconds=sum(timings.values()),
@@ -84,6 +89,21 @@ def page(folder: RunFolder, catalogue: Catalogue, graphs: GraphSet | None = None
         unnamed=graphs is not None and graphs.node_names is None,
         version=__version__,
     )
+
+
+def settings_used(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings that the run went by: without those that were left out, or that only sampling or estimators read."""
+    sampled = settings.get("method") == "sampling" or settings.get("rank_by") in ("estimator", "hybrid")
+    unused = HIDDEN if sampled else HIDDEN + SAMPLED
+    return {
+        name: value
+        for name, value in settings.items()
+        if name not in unused
+        and value is not None
+        and value is not False
+        and value != []
+        and (name, value) != ("min_graphs", 1)
+    }
 
 
 def render(template: str, data: dict[str, Any], program_file: str = "page.js", **values: Any) -> str:
@@ -118,64 +138,82 @@ def embedded(data: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+def page_data(catalogue: Catalogue, graphs: GraphSet | None, run: str) -> dict[str, Any]:
+    """All that the page's program shows."""
+    palette, names = Palette(), Names()
+    code = import_module("grade.export.on_page").code_of(catalogue, graphs) if graphs is not None else {}
+    motifs = motif_data(catalogue, graphs, palette, names)
+    return {
+        "run": run,
+        "nodes": catalogue.run["set"]["nodes"],
+        "distinct": catalogue.run["distinct"],
+        "motifs": motifs,
+        "palette": palette.data(),
+        "graphs": list(catalogue.graph_names),
+        "names": names.texts,
+        "code": code,
+    }
+
+
+class Names:
+    """Names of nodes, each written once."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[int, int] = {}
+        self.texts: list[str] = []
+
+    def number(self, graphs: GraphSet, node: int) -> int:
+        if node not in self.numbers:
+            self.numbers[node] = len(self.texts)
+            self.texts.append(name_of(graphs, node))
+        return self.numbers[node]
+
+
 def motif_data(
-    catalogue: Catalogue,
-    graphs: GraphSet | None,
-    patterns: Sequence[Pattern],
-    blocks: Sequence[list[tuple[int, int]]],
+    catalogue: Catalogue, graphs: GraphSet | None, palette: Palette, names: Names
 ) -> list[dict[str, Any]]:
-    """All that the page shows of each motif."""
-    nodes = max(catalogue.run["set"]["nodes"], 1)
+    """What the page shows of each motif."""
+    patterns = catalogue.patterns
     near, inner = one_node_apart(patterns), contained_in(patterns, patterns)
-    places = Places(graphs, bool(catalogue.run["settings"].get("fusible"))) if graphs is not None else None
+    fusible = bool(catalogue.run["settings"].get("fusible"))
+    places = None if graphs is None else Places(graphs, palette, fusible)
+    verifier = None if graphs is None else Verifier(graphs, 1, fusible)
     most = PLACES if len(patterns) <= MANY else 1
-    return [
-        {
-            "id": motif.id,
-            "key": motif.key,
-            "text": motif.text,
-            "nodes": motif.size,
-            "edges": len(pattern.edge_list),
-            "types": sorted(set(pattern.type_names)),
-            "picture": svg(pattern),
-            "score": motif.score if math.isfinite(motif.score) else None,
-            "occurrences": [
-                motif.support.occurrences,
-                motif.support.occurrences_quality,
-                motif.support.standard_error,
-            ],
-            "graphs": [motif.support.graphs, motif.support.graphs_quality],
-            "disjoint": [motif.support.value("disjoint"), motif.support.disjoint_quality],
-            "coverage": [
-                round(100 * motif.support.value("coverage") / nodes, 2),
-                motif.support.coverage_quality,
-            ],
-            "common": catalogue.most_common(motif, 10),
-            "places": [asdict(place) for place in places.of(motif, most)] if places else [],
-            "near": [catalogue.motifs[other].id for other in near[row]],
-            "contains": [catalogue.motifs[other].id for other, _ in inner[row]],
-            "blocks": blocks[row],
-        }
-        for row, (motif, pattern) in enumerate(zip(catalogue.motifs, patterns, strict=True))
-    ]
-
-
-def building_blocks(
-    folder: RunFolder, catalogue: Catalogue, patterns: Sequence[Pattern]
-) -> tuple[list[dict[str, Any]], list[list[tuple[int, int]]]]:
-    """The patterns of three and four nodes that lie in the most motifs; and for each motif which, and how often."""
-    blocks: list[dict[str, Any]] = []
-    inside: list[list[tuple[int, int]]] = [[] for _ in patterns]
-    for size in range(3, min([5, *(pattern.size for pattern in patterns)])):
-        known = folder.level_patterns(size, catalogue.node_vocabulary, catalogue.edge_vocabulary)[:CANDIDATES]
-        found = contained_in([pattern for pattern, _ in known], patterns)
-        motifs = Counter(number for row in found for number, _ in row)
-        for number, count in sorted(motifs.items(), key=lambda item: (-item[1], item[0]))[:BLOCKS]:
-            for row, contained in enumerate(found):
-                inside[row] += [(len(blocks), times) for other, times in contained if other == number]
-            pattern = known[number][0]
-            blocks.append({"text": str(pattern), "picture": svg(pattern), "motifs": count})
-    return blocks, inside
+    rows = []
+    for row, motif in enumerate(catalogue.motifs):
+        listed: list[list[int]] = []
+        if graphs is not None and verifier is not None:
+            several = row < NUMEROUS
+            found = verifier.occurrences(motif.pattern, LISTED, 5.0).tolist() if several else []
+            for nodes in found or motif.support.examples[: LISTED if several else EXAMPLES]:
+                listed.append([graphs.graph_of(nodes[0]), *(names.number(graphs, node) for node in nodes)])
+        support = motif.support
+        rows.append(
+            {
+                "id": motif.id,
+                "key": motif.key,
+                "text": motif.text,
+                "nodes": motif.size,
+                "edges": len(motif.pattern.edge_list),
+                "types": sorted({palette.number(name) for name in motif.pattern.type_names}),
+                "picture": pattern_picture(motif.pattern, palette),
+                "score": motif.score if math.isfinite(motif.score) else None,
+                "occurrences": [support.occurrences, support.occurrences_quality, support.standard_error],
+                **{
+                    name: [support.value(name), support.quality(name)]
+                    for name in SUPPORTS
+                    if name != "occurrences" and getattr(support, name) is not None
+                },
+                "choice": None if motif.choice is None else list(asdict(motif.choice).values()),
+                "variant": motif.variant_of,
+                "common": [list(pair) for pair in support.most_common()],
+                "places": [asdict(place) for place in places.of(motif, most)] if places else [],
+                "listed": listed,
+                "near": [catalogue.motifs[other].id for other in near[row]],
+                "contains": [catalogue.motifs[other].id for other, _ in inner[row]],
+            }
+        )
+    return rows
 
 
 def level_rows(levels: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from grade.graphs import GraphSet
-from grade.report.drawing import Node, draw
+from grade.report.drawing import Node
+from grade.report.pictures import Palette, picture
 from grade.runs import Motif
 from grade.verify.counting import Verifier
 
@@ -18,11 +20,11 @@ class Place:
 
     graph: str
     names: list[str]  # of its nodes
-    picture: str  # SVG
+    picture: dict[str, Any]  # `grade.report.pictures.picture`
     left_out: int  # neighbours that the picture does not show
 
 
-def place_of(graphs: GraphSet, occurrence: Sequence[int], around: int = AROUND) -> Place:
+def place_of(graphs: GraphSet, occurrence: Sequence[int], palette: Palette, around: int = AROUND) -> Place:
     """Draw an occurrence (global node ids) with the nodes that its edges lead to and come from."""
     inside = set(occurrence)
     neighbours: dict[int, int] = {}  # outside node -> number of edges between it and the occurrence
@@ -47,10 +49,9 @@ def place_of(graphs: GraphSet, occurrence: Sequence[int], around: int = AROUND) 
         Node(graphs.node_vocabulary[graphs.node_types[node]], name_of(graphs, node), node in inside)
         for node in nodes
     ]
-    title = f"An occurrence in {graphs.graph_names[graph]}"
     names = [name_of(graphs, node) for node in sorted(inside)]
     return Place(
-        graphs.graph_names[graph], names, draw(boxes, edges, title=title), len(neighbours) - len(shown)
+        graphs.graph_names[graph], names, picture(boxes, edges, palette), len(neighbours) - len(shown)
     )
 
 
@@ -69,8 +70,8 @@ def name_of(graphs: GraphSet, node: int) -> str:
 class Places:
     """Finds occurrences of motifs in the graphs where they are most common."""
 
-    def __init__(self, graphs: GraphSet, fusible: bool = False) -> None:
-        self.graphs, self.fusible = graphs, fusible
+    def __init__(self, graphs: GraphSet, palette: Palette, fusible: bool = False) -> None:
+        self.graphs, self.palette, self.fusible = graphs, palette, fusible
         self.matchers: dict[int, Verifier] = {}
 
     def of(self, motif: Motif, most: int) -> list[Place]:
@@ -80,7 +81,12 @@ class Places:
             if graph not in self.matchers:
                 self.matchers[graph] = Verifier(self.graphs.subset([graph]), 1, self.fusible)
             rows = self.matchers[graph].occurrences(motif.pattern, 1, SECONDS)
-            found += [place_of(self.graphs, (row + self.graphs.node_offsets[graph]).tolist()) for row in rows]
+            found += [
+                place_of(self.graphs, (row + self.graphs.node_offsets[graph]).tolist(), self.palette)
+                for row in rows
+            ]
         if not found:
-            found = [place_of(self.graphs, occurrence) for occurrence in motif.support.examples[:1]]
+            found = [
+                place_of(self.graphs, occurrence, self.palette) for occurrence in motif.support.examples[:1]
+            ]
         return found

@@ -26,7 +26,7 @@ import numpy as np
 from grade import __version__
 from grade.errors import FileError, InputError
 from grade.files import refuse_writing, writable_target
-from grade.graphs import GraphSet, Pattern, PatternTable
+from grade.graphs import GraphSet, PatternTable
 from grade.runs.catalogue import Catalogue
 from grade.sealed import (
     DamagedError,
@@ -217,19 +217,6 @@ class RunFolder:
                 Level(lists, arrays["scores"], candidates, instances, float(arrays["seconds"]), bool(whole))
             )
         return levels
-
-    def level_patterns(
-        self, size: int, node_vocabulary: tuple[str, ...], edge_vocabulary: tuple[str, ...]
-    ) -> list[tuple[Pattern, float]]:
-        """(pattern, count) of what the search kept of a size, most frequent first; empty if there is no such level."""
-        arrays = load_arrays(self.level_file(size))
-        if arrays is None:
-            return []
-        table = PatternTable.canonical(
-            arrays["node_types"], arrays["edges"], node_vocabulary, edge_vocabulary
-        )
-        counts = arrays["counts"]
-        return [(table[row], float(counts[row])) for row in np.argsort(-counts, kind="stable").tolist()]
 
 
 LISTED = ("offsets", "occurrences", "weights", "counts", "exact", "complete")

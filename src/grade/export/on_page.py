@@ -1,0 +1,72 @@
+"""The code and the attributes of motifs for the page of a run: what its copy buttons copy."""
+
+from typing import Any
+
+from grade.errors import InputError
+from grade.export.model_files import import_onnx
+from grade.export.occurrences import Occurrences
+from grade.export.onnx_model import onnx_model
+from grade.export.pytorch import source_code
+from grade.export.translation import translate
+from grade.graphs import GraphSet
+from grade.runs import Catalogue
+
+MOST = 40  # motifs with code; for others the page tells the command that writes it
+TRIED = 5
+LONGEST = 200  # characters of an attribute
+
+
+def code_of(catalogue: Catalogue, graphs: GraphSet) -> dict[int, dict[str, Any]]:
+    """Motif -> its code as PyTorch and as ONNX text, where both come from, and the attributes of its operators."""
+    fusible = bool(catalogue.run["settings"].get("fusible"))
+    found: dict[int, dict[str, Any]] = {}
+    for motif in catalogue.motifs[:MOST]:
+        name, about = (
+            f"Motif{motif.id}",
+            f"Motif {motif.id} of {catalogue.run['settings']['graphs']}: {motif.text}",
+        )
+        entry: dict[str, Any] = {}
+        try:
+            if graphs.origins is None:
+                raise InputError("the set has no files")
+            made, occurrence = Occurrences(graphs, motif.pattern, TRIED, fusible).first_cut()
+            translated = translate(made.model, set(made.weights), name, f"{about}, as in {occurrence.graph}")
+            entry["pytorch"], entry["onnx"] = translated.source, as_text(made.model)
+            entry["as_in"] = [occurrence.graph, *occurrence.nodes]
+            entry["attributes"] = attributes_of(made.model)
+        except InputError:
+            try:
+                entry["pytorch"] = source_code(motif.pattern, name, about)
+                entry["onnx"] = as_text(onnx_model(motif.pattern, name, about))
+            except InputError:  # a cycle cannot run; or onnx is not installed
+                pass
+        found[motif.id] = entry
+    return found
+
+
+def as_text(model: Any) -> str:
+    """A model in the text form of ONNX, without the values of weights."""
+    onnx = import_onnx()
+
+    shown = onnx.ModelProto()
+    shown.CopyFrom(model)
+    for tensor in shown.graph.initializer:
+        if tensor.ByteSize() > 256:
+            shown.graph.input.append(
+                onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims))
+            )
+    kept = [tensor for tensor in shown.graph.initializer if tensor.ByteSize() <= 256]
+    del shown.graph.initializer[:]
+    shown.graph.initializer.extend(kept)
+    return str(onnx.printer.to_text(shown))
+
+
+def attributes_of(model: Any) -> list[list[str]]:
+    """[operator, type, attributes] of every operator that has some."""
+    onnx = import_onnx()
+    rows = []
+    for node in model.graph.node:
+        if node.attribute and node.op_type != "Constant":
+            shown = [onnx.helper.printable_attribute(attribute) for attribute in node.attribute]
+            rows.append([node.name or node.output[0], node.op_type, ", ".join(shown)[:LONGEST]])
+    return rows
