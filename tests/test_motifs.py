@@ -153,7 +153,7 @@ def test_what_may_be_missing_is_said(tmp_path: Path) -> None:
     assert data["complete"] is False
     assert data["left_out"][0] == "beam full at sizes 3, 4"
     page = grade.report(tmp_path / "run").read_text()
-    assert "Perhaps not complete: beam full at sizes 3, 4;" in page
+    assert "What may be missing: beam full at sizes 3, 4;" in page
 
 
 def test_a_short_list_says_why(graphs: GraphSet) -> None:
