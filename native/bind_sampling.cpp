@@ -10,6 +10,7 @@
 #include "nrs.hpp"
 #include "rand_esu.hpp"
 #include "rand_fase.hpp"
+#include "stratified.hpp"
 
 namespace grade {
 namespace {
@@ -119,6 +120,43 @@ nb::dict draw_from_tree(const Graph& graph, int k, size_t count, Vector<double> 
   return result;
 }
 
+// A dictionary: occurrences [n, k], weights [n], pattern_ids [n], node_types [m, k], edges [m, k, k],
+// automorphisms [m], counts [m], exact [m].
+nb::dict draw_stratified(const Graph& graph, int k, size_t room, uint64_t seed, uint64_t stream, int threads,
+                         std::optional<nb::callable> progress) {
+  checked_draw(graph, k, room);
+  const KeepGoing keep_going = watch(std::move(progress));
+  std::optional<StratifiedSample> sample;
+  std::vector<uint32_t> order;
+  {
+    nb::gil_scoped_release release;
+    sample = stratified_sample(graph, k, room, seed, stream, checked_threads(threads), keep_going);
+    order = sample->patterns.sorted();  // the order that it has
+  }
+  const size_t n = sample->weights.size(), m = order.size();
+  auto [occurrences_out, occurrences] = make_array<uint32_t>({n, size_t(k)});
+  auto [weights_out, weights] = make_array<double>({n});
+  auto [ids_out, ids] = make_array<int32_t>({n});
+  auto [counts_out, counts] = make_array<double>({m});
+  auto [exact_out, exact] = make_array<bool>({m});
+  std::copy(sample->members.begin(), sample->members.end(), occurrences);
+  std::copy(sample->weights.begin(), sample->weights.end(), weights);
+  std::copy(sample->pattern.begin(), sample->pattern.end(), ids);
+  std::copy(sample->counts.begin(), sample->counts.end(), counts);
+  std::copy(sample->exact.begin(), sample->exact.end(), exact);
+  auto [types, edges, automorphisms] = pattern_arrays(sample->patterns, sample->automorphisms, order, k);
+  nb::dict result;
+  result["occurrences"] = occurrences_out;
+  result["weights"] = weights_out;
+  result["pattern_ids"] = ids_out;
+  result["node_types"] = types;
+  result["edges"] = edges;
+  result["automorphisms"] = automorphisms;
+  result["counts"] = counts_out;
+  result["exact"] = exact_out;
+  return result;
+}
+
 }  // namespace
 }  // namespace grade
 
@@ -128,6 +166,8 @@ void bind_sampling(nanobind::module_& m) {
   m.def("ars", &draw_ars, "graph"_a, "k"_a, "count"_a, "weighting"_a, "seed"_a, "stream"_a, "most_attempts"_a,
         "threads"_a, "progress"_a.none());
   m.def("nrs", &draw_nrs, "graph"_a, "k"_a, "count"_a, "weighting"_a, "seed"_a, "stream"_a, "threads"_a,
+        "progress"_a.none());
+  m.def("stratified", &draw_stratified, "graph"_a, "k"_a, "room"_a, "seed"_a, "stream"_a, "threads"_a,
         "progress"_a.none());
   m.def("sample_tree", &draw_from_tree, "graph"_a, "k"_a, "count"_a, "probabilities"_a, "capacity"_a, "weighting"_a,
         "seed"_a, "stream"_a, "trie"_a, "threads"_a, "progress"_a.none());

@@ -45,6 +45,29 @@ void go_to_hub(const Graph& set, const NullRequest& request, int threads, const 
   });
 }
 
+// One thread's chains, kept from draw to draw where the set is small enough.
+class Chains {
+ public:
+  Chains(const Graph& set, const NullRequest& request) : request_(request), kept_(set.graphs()) {}
+  // The chain of this graph, back at the hub.
+  NullChain& at_hub(const RewiredGraph& reader, size_t graph, std::span<const uint32_t> state) {
+    std::unique_ptr<NullChain>& place = edges_ < kMostEdges || kept_[graph] ? kept_[graph] : spare_;
+    if (!kept_[graph]) {
+      place = chain_of(reader.observed(graph), request_);
+      edges_ += place->slots().size() + 16;  // an empty chain takes room as well
+    }
+    place->restore(state);
+    return *place;
+  }
+
+ private:
+  static constexpr size_t kMostEdges = size_t{1} << 21;
+  const NullRequest& request_;
+  std::vector<std::unique_ptr<NullChain>> kept_;
+  std::unique_ptr<NullChain> spare_;
+  size_t edges_ = 0;
+};
+
 // One thread's counter of graphs with changing edges.
 class Counter {
  public:
@@ -141,6 +164,8 @@ NullEnsemble null_ensemble(const Graph& set, int k, const NullRequest& request, 
   Hub hub;
   go_to_hub(set, request, threads, {}, hub);
 
+  std::vector<Chains> chains;
+  for (int thread = 0; thread < threads; ++thread) chains.emplace_back(set, request);
   std::vector<std::vector<NullSums>> sums(threads);
   std::vector<GraphSums> graph_sums(threads);
   NullEnsemble result{observed.patterns, observed.automorphisms, {}, {}, std::vector<uint64_t>(draws, 0), 0, 0};
@@ -148,13 +173,13 @@ NullEnsemble null_ensemble(const Graph& set, int k, const NullRequest& request, 
     Counter& counter = *counters[thread];
     std::unordered_map<uint32_t, uint64_t> totals;
     for (size_t g = 0; g < set.graphs() && !stop; ++g) {
-      const auto chain = chain_of(counter.graph().observed(g), request);
-      chain->restore(hub.states[g]);
+      NullChain& chain = chains[thread].at_hub(counter.graph(), g, hub.states[g]);
+      const uint64_t steps = chain.steps(), accepted = chain.accepted();
       Random random{request.seed, kToDraw, draw, g};
-      chain->run(steps_for(chain->slots(), request), random);
-      hub.steps += chain->steps();
-      hub.accepted += chain->accepted();
-      counter.count(g, chain->slots(), stop);
+      chain.run(steps_for(chain.slots(), request), random);
+      hub.steps += chain.steps() - steps;
+      hub.accepted += chain.accepted() - accepted;
+      counter.count(g, chain.slots(), stop);
       if (!by_graph) continue;
       counter.take([&](uint32_t id, uint64_t count) {
         totals[id] += count;

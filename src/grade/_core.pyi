@@ -169,6 +169,18 @@ def join_patterns(
     canonical patterns [n, k]; None where more than ``most`` are tried (native/joins.hpp).
     """
 
+def stratified(
+    graph: Graph,
+    k: int,
+    room: int,
+    seed: int,
+    stream: int,
+    threads: int,
+    progress: Callable[..., bool | None] | None,
+) -> dict[str, Any]:
+    """occurrences [n, k], weights [n], pattern_ids [n], node_types [m, k], edges [m, k, k], automorphisms [m], counts
+    [m], exact [m]."""
+
 def growth_counts(
     graph: Graph,
     occurrences: NDArray[np.uint32],

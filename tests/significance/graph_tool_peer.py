@@ -1,4 +1,4 @@
-"""graph-tool in a process of its own: Debian packages it for Debian's Python, which is seldom the one that runs this."""
+"""graph-tool in a process of its own: Debian packages it for Debian's Python, seldom the one that runs this."""
 
 import json
 import subprocess
@@ -45,6 +45,10 @@ def version() -> str:
 def run(program: str, task: dict[str, Any]) -> Any:
     """The JSON that a program prints last when it is given this task."""
     done = subprocess.run(
-        [PYTHON, "-W", "ignore", "-c", program], input=json.dumps(task), capture_output=True, text=True, check=True
+        [PYTHON, "-W", "ignore", "-c", program],
+        input=json.dumps(task),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return json.loads(done.stdout.strip().splitlines()[-1])

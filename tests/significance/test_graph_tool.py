@@ -27,7 +27,10 @@ def test_scores_agree_with_graph_tool(seed: int) -> None:
     patterns = [[(i, j) for i, j, _ in pattern.edge_list] for pattern in ours.patterns]
     task = {"k": 3, "nodes": 150, "edges": ends.tolist(), "patterns": patterns, "draws": DRAWS, "seed": seed}
     listed, *columns = graph_tool_peer.run(graph_tool_peer.SIGNIFICANCE, task)
-    keys = [Pattern.of([0] * 3, [[int([i, j] in edges) for j in range(3)] for i in range(3)]).key for edges in listed]
+    keys = [
+        Pattern.of([0] * 3, [[int([i, j] in edges) for j in range(3)] for i in range(3)]).key
+        for edges in listed
+    ]
     place = [keys.index(pattern.key) for pattern in ours.patterns]
     counts, means, deviations, z = np.array(columns)[:, place]
     scores = ours.scores

@@ -32,7 +32,7 @@ class SampleSettings(Settings):
     k: int = option("Number of nodes of the subgraphs, 2 to 16.", "-k", metavar="K", least=2, most=16)
     out: Path = option("The folder to write the sample to.", "--out", metavar="FOLDER")
     method: str = option(
-        "rand-esu and rand-fase (uniform), ars (uniform, small graphs only), nrs (biased).",
+        "rand-esu and rand-fase (uniform), ars (uniform, small graphs only), nrs (biased), stratified (rare patterns).",
         "--method",
         default="rand-esu",
         metavar="NAME",
