@@ -2,6 +2,7 @@
 
 import errno
 import json
+import math
 import os
 import random
 import signal
@@ -103,15 +104,13 @@ def test_counts_past_enumeration_get_an_estimate_with_its_error(tmp_path: Path, 
     from grade.support import Support
     from grade.verify import Verifier
 
-    monkeypatch.setattr("grade.motifs.PAST_ENUMERATION", 100)
     counted = take_census(load("zoo-mini"), 6)
     truth = {p.key: int(c) for p, c in zip(counted.patterns, counted.counts, strict=True)}
 
-    def out_of_time(verifier: Any, pattern: Any, *, estimate: Any, **_: Any) -> Support:
-        assert estimate is not None
-        return Support(estimate[0], "estimate", estimate[1], graphs=1, disjoint=1, coverage=6)
+    def out_of_time(verifier: Any, pattern: Any, *_: Any, **__: Any) -> Support:
+        return Support(1, "lower bound", graphs=1, disjoint=1, coverage=6)
 
-    monkeypatch.setattr(Verifier, "verify", out_of_time)
+    monkeypatch.setattr(Verifier, "support", out_of_time)
     found = mine(tmp_path / "run", k=6, list_size=40, memory="3M", beam=300)
     assert len(found.motifs) == 10
     for motif in found.motifs:
@@ -120,6 +119,22 @@ def test_counts_past_enumeration_get_an_estimate_with_its_error(tmp_path: Path, 
         assert 0 < motif.support.standard_error < truth[motif.key]
         distance = abs(motif.support.occurrences - truth[motif.key])
         assert distance < 6 * motif.support.standard_error + 0.1 * truth[motif.key]
+
+
+def test_a_star_is_counted_and_not_estimated(tmp_path: Path) -> None:
+    """Six nodes of a hub with 1,500 leaves: exact counting takes a moment, so that no estimate is drawn."""
+    leaves = 1500
+    star = GraphSet.from_edges(
+        node_counts=[leaves + 1],
+        node_types=[0] + [1] * leaves,
+        edge_counts=[leaves],
+        edges=[[0, leaf + 1] for leaf in range(leaves)],
+        node_vocabulary=["hub", "leaf"],
+    )
+    found = mine(tmp_path / "run", graphs=star, k=6, memory="200M")
+    assert [motif.support.occurrences for motif in found.motifs] == [math.comb(leaves, 5)]
+    assert found.motifs[0].support.complete
+    assert not list((tmp_path / "run" / "supports").glob("*estimates*"))
 
 
 def test_a_finished_run_is_not_done_again(tmp_path: Path) -> None:
@@ -183,16 +198,16 @@ def test_counts_that_a_budget_cut_short_are_not_stored(tmp_path: Path, monkeypat
     from grade.support import Support
     from grade.verify import Verifier
 
-    def cut_off(verifier: Any, pattern: Any, *, seconds: float, **_: Any) -> Support:
+    def cut_off(verifier: Any, pattern: Any, seconds: float, **_: Any) -> Support:
         assert seconds < 100.0
         return Support(1, "lower bound", graphs=1, disjoint=1, coverage=5)
 
     long = {"seconds_per_pattern": 100.0}
     with monkeypatch.context() as patched:
-        patched.setattr(Verifier, "verify", cut_off)
+        patched.setattr(Verifier, "support", cut_off)
         found = mine(tmp_path / "run", time_budget="60s", **long)
     assert found.run["partial"]
-    assert not list((tmp_path / "run" / "supports").iterdir())
+    assert not list((tmp_path / "run" / "supports").glob("k-05-[0-9]*"))
     assert mine(tmp_path / "run", **long) == mine(tmp_path / "whole", **long)
 
 

@@ -1,7 +1,7 @@
 """From what the search kept to motifs: chosen, counted exactly, ranked. The last stages of `grade.mine`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 
@@ -11,13 +11,14 @@ from grade.job import Job
 from grade.progress import Deadline, OutOfTime
 from grade.runs import Chosen, Motif
 from grade.search import Level
-from grade.search.beam import derived
+from grade.search.beam import START, derived
 from grade.search.reestimate import reestimate
-from grade.support import EXACT, LOWER_BOUND, SUPPORTS, Support
+from grade.support import ESTIMATE, EXACT, LOWER_BOUND, SUPPORTS, Support
 from grade.verify import Verifier
 from grade.verify.distinct import Selection, Selector
 
-PAST_ENUMERATION = 1e9  # from here on an estimate is made ready, should exact counting run out of time
+COUNTING_SHARE = 0.7  # of the time that is left, for exact counting; the rest is for estimates
+DOUBT = 0.8  # of the last winner's estimated count: patterns above it are counted, too
 LEAST_SECONDS = 0.05  # to count a pattern when time is up: enough to find some occurrences
 EXAMPLES = 20  # occurrences that the catalogue keeps of each motif
 
@@ -162,41 +163,48 @@ def why_so_few(job: Job, level: Level, found: int) -> str:
 
 
 def count(job: Job, levels: list[Level], places: list[Place], most: int) -> dict[Place, Support]:
-    """The supports of the first patterns that occur in enough graphs, so many at most."""
+    """The supports of the first patterns that occur in enough graphs, so many at most; exact ones before estimates."""
     found: dict[Place, Support] = {}
-    estimates: dict[int, dict[int, tuple[float, float]]] = {}
     verifier = Verifier(job.graphs, job.threads, job.constraints.fusible)
     for number, row in places:
         missing = most - len(found)
-        if missing <= 0:
+        if missing <= 0 and not may_still_win(job, levels, (number, row), found, most):
             break
         if found and job.verify_until.passed:
             job.cut_short = True
             break
-        if number not in estimates:
-            estimates[number] = estimated_counts(job, levels[: number + 1])
-        seconds = max(job.verify_until.left() / missing, LEAST_SECONDS)
-        with job.stage("verification", "verify", share=len(found) / most):
-            support = support_of(job, levels[number], row, verifier, estimates[number].get(row), seconds)
+        seconds = max(COUNTING_SHARE * job.verify_until.left() / max(missing, 1), LEAST_SECONDS)
+        with job.stage("verification", "verify", share=min(len(found) / most, 1.0)):
+            support = support_of(job, levels[number], row, verifier, seconds)
         if support.occurrences > 0 and job.constraints.reached_by(support.graphs, support.mni):
             found[number, row] = support
+    for number in sorted({number for number, _ in found}):
+        found |= estimates(job, levels[: number + 1], found)
+    if len(found) > most:
+        winners = sorted(found, key=lambda place: -found[place].occurrences)[:most]
+        found = {place: found[place] for place in found if place in winners}
     return found
 
 
-def support_of(
-    job: Job,
-    level: Level,
-    row: int,
-    verifier: Verifier,
-    estimate: tuple[float, float] | None,
-    seconds: float,
-) -> Support:
+def may_still_win(
+    job: Job, levels: list[Level], place: Place, found: dict[Place, Support], most: int
+) -> bool:
+    """Whether a pattern could have more occurrences than one that was counted, since its own were only estimated."""
+    level = levels[place[0]]
+    by_count = job.settings.rank_by == "occurrences" and job.settings.weighting == "occurrences"
+    if not by_count or level.lists.exact[place[1]] or not 0 < most <= len(found) < 2 * most:
+        return False
+    last = list(found)[most - 1]
+    return bool(level.scores[place[1]] >= DOUBT * levels[last[0]].scores[last[1]])
+
+
+def support_of(job: Job, level: Level, row: int, verifier: Verifier, seconds: float) -> Support:
     """The supports of one pattern, from the run folder if they are there; in so many seconds at most."""
     known = job.run.load_support(level.size, row)
     if known is not None:
         return known
     limit = min(job.settings.seconds_per_pattern, seconds)
-    found = verifier.verify(level.lists.patterns[row], seconds=limit, estimate=estimate, examples=EXAMPLES)
+    found = verifier.support(level.lists.patterns[row], limit, examples=EXAMPLES)
     if limit < job.settings.seconds_per_pattern and not found.complete:
         job.cut_short = True
     else:
@@ -204,15 +212,19 @@ def support_of(
     return found
 
 
-def estimated_counts(job: Job, levels: list[Level]) -> dict[int, tuple[float, float]]:
-    """Fresh unbiased counts, with standard errors, of the best patterns that are past counting, by their rows."""
-    lists = levels[-1].lists
-    rows = np.flatnonzero((lists.counts >= PAST_ENUMERATION) & ~lists.exact)[: job.settings.top]
-    if len(rows) == 0 or len(levels) < 2 or job.settings.complete:
+def estimates(job: Job, levels: list[Level], found: dict[Place, Support]) -> dict[Place, Support]:
+    """Supports of patterns of the last of these levels whose exact counting was cut off, with fresh unbiased estimates
+    of their occurrences; without those that are less than what was counted.
+    """
+    number = len(levels) - 1
+    cut = [place for place in found if place[0] == number]
+    cut = [place for place in cut if found[place].occurrences_quality == LOWER_BOUND]
+    if not cut or number == 0 or levels[0].size != START or job.settings.complete:
         return {}
+    rows = [row for _, row in cut]
     name = f"supports/k-{levels[-1].size:02}-estimates.json"
     stored = job.run.json(name)
-    if stored is None:
+    if stored is None or stored["rows"] != rows:
         try:
             with job.stage("verification", "estimate"):
                 counts, errors = reestimate(
@@ -223,11 +235,16 @@ def estimated_counts(job: Job, levels: list[Level]) -> dict[int, tuple[float, fl
                     bounds=job.bounds,
                     seed=derived(job.settings.seed, 99),
                     threads=job.threads,
-                    deadline=Deadline.after(job.verify_until.left() / 2).reporting(job.progress, "estimate"),
+                    deadline=Deadline.after(job.verify_until.left()).reporting(job.progress, "estimate"),
                 )
         except OutOfTime:
             job.cut_short = True
             return {}
-        stored = [counts.tolist(), errors.tolist()]
+        stored = {"rows": rows, "counts": counts.tolist(), "errors": errors.tolist()}
         job.run.save_json(name, stored)
-    return {int(row): (stored[0][i], stored[1][i]) for i, row in enumerate(rows)}
+    drawn = zip(cut, stored["counts"], stored["errors"], strict=True)
+    return {
+        place: replace(found[place], occurrences=number, standard_error=error, occurrences_quality=ESTIMATE)
+        for place, number, error in drawn
+        if number > found[place].occurrences
+    }

@@ -96,7 +96,9 @@ class Case:
             self.patterns[fusible], lambda pattern: self.support(rank_by, pattern, fusible), holds
         )
         try:
-            found = mine(self.graphs, k=self.k, rank_by=rank_by, top=top, beam=10**6, threads=1, **wishes)
+            found = mine(
+                self.graphs, k=self.k, rank_by=rank_by, top=top, all=True, beam=10**6, threads=1, **wishes
+            )
         except InputError as error:
             return None if not expected else f"refused with {len(expected)} expected: {error}"
         got = []
