@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: install demo test test-slow test-sanitize lint format bench clean
+.PHONY: install demo docs test test-slow test-sanitize lint format bench clean
 
 install: .make/installed
 
@@ -34,6 +34,10 @@ demo: install
 	@$(BIN)/grade mine zoo -k 8 --contains 'Conv*' --max-in-degree 2 --max-out-degree 2 --rank-by graphs --top 20 --all --memory 2G --out demo-run
 	@$(BIN)/grade report demo-run
 	@echo "Open demo-run/report.html in a browser to look at them."
+
+# The site, in site/; a page that is missing or a link that leads nowhere is an error.
+docs: install
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 test: install
 	$(BIN)/python -m pytest -n 2 -m "not slow"

@@ -1,8 +1,8 @@
 """Tables and figures of the accuracy experiment, from the results of run.py and the paper's figures in paper.toml.
 
-    python experiments/accuracy/tables.py                       # results/, and the tables in both README.md
+    python experiments/accuracy/tables.py                       # results/, and the tables in docs/reproducing.md and experiments/README.md
     python experiments/accuracy/tables.py more.jsonl            # takes in results of another machine first
-    python experiments/accuracy/tables.py --out /tmp/quick      # another folder of results; README.md stays as it is
+    python experiments/accuracy/tables.py --out /tmp/quick      # another folder of results; the pages stay as they are
 
 Writes results.csv, results.md, ablations.md and, as PNG and SVG, the figure accuracy and one for each ablation. No
 number in them is typed.
@@ -42,7 +42,7 @@ from summary import (
 from grade.errors import InputError
 from grade.files import whole_file
 
-README = HERE.parents[1] / "README.md"
+FRONT = HERE.parents[1] / "docs" / "reproducing.md"
 EXPERIMENTS = HERE.parent / "README.md"
 BEGIN, END = "<!-- accuracy:begin -->", "<!-- accuracy:end -->"
 
@@ -406,14 +406,14 @@ def main() -> None:
     parser.add_argument("more", type=Path, nargs="*", help="files of results (.jsonl) to take in")
     parser.add_argument("--out", type=Path, help="the folder of the results (experiments/accuracy/results)")
     parser.add_argument(
-        "--readme", type=Path, help="the front page whose table is renewed (README.md without --out)"
+        "--readme", type=Path, help="the page whose table is renewed (docs/reproducing.md without --out)"
     )
     parser.add_argument(
         "--experiments", type=Path, help="likewise the page with all tables (experiments/README.md)"
     )
     arguments = parser.parse_args()
     out = arguments.out or HERE / "results"
-    readme = arguments.readme or (README if arguments.out is None else None)
+    readme = arguments.readme or (FRONT if arguments.out is None else None)
     experiments = arguments.experiments or (EXPERIMENTS if arguments.out is None else None)
     try:
         results = read_results(out, *arguments.more)
