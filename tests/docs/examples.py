@@ -57,7 +57,9 @@ def run_command(command: str, capsys: pytest.CaptureFixture[str], place: str) ->
     elif program == "pip":
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
         extras = re.findall(r"\[([\w,]+)\]", command)
-        assert all(extra in project["optional-dependencies"] for part in extras for extra in part.split(",")), place
+        assert all(
+            extra in project["optional-dependencies"] for part in extras for extra in part.split(",")
+        ), place
     else:
         assert program == "grade", f"{place}: a block of kind sh holds commands of grade, make and pip"
         with patch.object(sys, "argv", [program, *words]), pytest.raises(SystemExit) as stop:

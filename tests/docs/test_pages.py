@@ -9,7 +9,7 @@ from tests.docs.examples import ROOT, run_page
 from tests.onnx_models import BUNDLED
 
 sys.path.insert(0, str(ROOT / "docs"))
-import command_line  # noqa: E402 (a script beside the pages)
+import command_line
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
