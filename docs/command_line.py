@@ -18,8 +18,8 @@ HEAD = """# Command line
 Written by `python docs/command_line.py` from the commands themselves.
 
 Every command takes `--help` (with examples) and `--json`: one JSON object on standard output, and nothing else there.
-Progress is drawn on standard error, and only if that is a terminal. Exit codes: 0; 2 and one sentence for bad input; 130
-after Ctrl-C. Files and folders are written whole or not at all.
+Progress is drawn on standard error, and only if that is a terminal. Exit codes: 0; 2 and one sentence for bad input;
+130 after Ctrl-C. Files and folders are written whole or not at all.
 """
 
 

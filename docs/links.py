@@ -1,4 +1,4 @@
-"""For mkdocs: links to files outside docs/ work on a code host; in the site, which does not hold them, they become paths."""
+"""For mkdocs: links to files outside docs/ work on a code host; in the site they become paths."""
 
 import re
 from typing import Any

@@ -1,6 +1,6 @@
 """Tables and figures of the accuracy experiment, from the results of run.py and the paper's figures in paper.toml.
 
-    python experiments/accuracy/tables.py                       # results/, and the tables in docs/reproducing.md and experiments/README.md
+    python experiments/accuracy/tables.py                       # results/, and tables in docs/ and experiments/
     python experiments/accuracy/tables.py more.jsonl            # takes in results of another machine first
     python experiments/accuracy/tables.py --out /tmp/quick      # another folder of results; the pages stay as they are
 

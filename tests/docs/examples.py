@@ -53,7 +53,7 @@ def run_command(command: str, capsys: pytest.CaptureFixture[str], place: str) ->
     program, *words = shlex.split(command)
     if program == "make":
         targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-        assert set(word for word in words if "=" not in word) <= set(targets), place
+        assert {word for word in words if "=" not in word} <= set(targets), place
     elif program == "pip":
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
         extras = re.findall(r"\[([\w,]+)\]", command)
