@@ -203,7 +203,10 @@ def test_tables_of_the_ablations(quick: Path, tmp_path: Path) -> None:
 
 
 def test_the_pages_show_the_committed_results(tmp_path: Path) -> None:
-    pages = {"--readme": FOLDER.parents[1] / "docs" / "reproducing.md", "--experiments": FOLDER.parent / "README.md"}
+    pages = {
+        "--readme": FOLDER.parents[1] / "docs" / "reproducing.md",
+        "--experiments": FOLDER.parent / "README.md",
+    }
     copies = {option: tmp_path / f"copy{option}.md" for option in pages}
     for option, page in pages.items():
         copies[option].write_text(page.read_text())
