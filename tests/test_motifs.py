@@ -3,6 +3,7 @@
 import json
 import subprocess
 from collections import Counter
+from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -232,3 +233,20 @@ def test_self_loops_count_for_no_limit() -> None:
     for wishes in ({"min_edges": 3}, {"acyclic": True}):
         with pytest.raises(grade.InputError):
             grade.mine(looped, k=3, **wishes, **ALL)
+
+
+def test_what_can_be_counted_is_not_estimated(tmp_path: Path) -> None:
+    """A hub of 300 leaves has 2e10 occurrences, which a binomial counts; an estimate would take far longer."""
+    leaves = 300
+    star = GraphSet.from_edges(
+        node_counts=[leaves + 1],
+        node_types=[0] + [1] * leaves,
+        edge_counts=[leaves],
+        edges=[[0, leaf] for leaf in range(1, leaves + 1)],
+        node_vocabulary=["hub", "leaf"],
+    )
+    found = grade.mine(star, k=6, out=tmp_path / "run", **ALL)
+    assert [(m.support.occurrences, m.support.occurrences_quality) for m in found] == [
+        (comb(leaves, 5), "exact")
+    ]
+    assert not list((tmp_path / "run" / "supports").glob("*-estimates.json"))

@@ -133,7 +133,12 @@ def fit(job: Job, k: int) -> LogProbability:
         drawn = [sample(job, k)]
         chosen = preset_for(drawn, job.settings.estimator, job.settings.preset, seed=job.settings.seed)
         with job.stage("training", f"fit k = {k}") as deadline:
-            fit_to_folder(drawn, chosen, folder, lambda _: deadline.check(), job.threads)
+
+            def report(values: dict[str, Any]) -> None:
+                deadline.check()
+                deadline.report(values["step"] / values["steps"], f"fit k = {k}: {values['phase']}")
+
+            fit_to_folder(drawn, chosen, folder, report, job.threads)
 
     return load_estimator(job.run.folder(f"models/k-{k:02}", make)).log_probability
 

@@ -66,10 +66,15 @@ class Deadline:
         self.check()
         return self.progress is None or self.progress(share, stage or self.stage) is not False
 
-    def report(self, share: float) -> None:
+    def report(self, share: float, stage: str = "") -> None:
         """Tell the callback; `Stopped` when it says so. Whether time is up is not asked."""
-        if self.progress is not None and self.progress(share, self.stage) is False:
-            raise Stopped
+        tell(self.progress, share, stage or self.stage)
 
 
 NEVER = Deadline()
+
+
+def tell(progress: Progress | None, share: float, stage: str = "") -> None:
+    """Tell a callback, if there is one; `Stopped` when it says so."""
+    if progress is not None and progress(share, stage) is False:
+        raise Stopped

@@ -128,26 +128,6 @@ def progress_bar(label: str) -> Iterator[progress.Progress | None]:
 
 
 @contextmanager
-def named_progress(label: str) -> Iterator[Callable[[int, int, str], None] | None]:
-    """A report for work on many named inputs that draws their number and the present one's name."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("")
-
-        def update(done: int, inputs: int, name: str) -> None:
-            bar.update(task, completed=done, total=inputs, description=escape(printable(name)[-60:]))
-
-        yield update
-
-
-@contextmanager
 def training_progress() -> Iterator[Callable[[dict[str, Any]], None] | None]:
     """A report for a fit that draws step, loss and time left of each training that runs; None where there is no
     terminal.

@@ -12,6 +12,7 @@ import pytest
 from grade import GraphSet, InputError
 from grade.graphs.concatenation import join
 from grade.graphs.storage import load_graph_set, save_graph_set
+from grade.progress import Stopped
 from grade.sources import building, load
 from grade.sources.building import build_graph_set
 from grade.sources.worker_pool import Failure
@@ -36,14 +37,17 @@ def expected(folder: Path) -> GraphSet:
 def test_a_folder_becomes_a_set_for_any_number_of_workers(models: Path, tmp_path: Path, workers: int) -> None:
     shown = []
     report = build_graph_set(
-        [str(models)], tmp_path / "set", workers=workers, progress=lambda *state: shown.append(state)
+        [str(models)],
+        tmp_path / "set",
+        workers=workers,
+        progress=lambda share, stage: shown.append((share, stage)),
     )
     opened = load_graph_set(tmp_path / "set")
     assert_equal(opened, expected(models))
     assert (report.graphs, report.nodes, report.edges) == (len(LIGHT), opened.nodes, opened.edges)
     assert (report.inputs, report.read, report.skipped, report.resumed) == (len(LIGHT), len(LIGHT), [], 0)
-    assert {Path(name).name for _, _, name in shown} == {path.name for path in LIGHT}
-    assert all(total == len(LIGHT) and done < total for done, total, _ in shown)
+    assert {Path(stage).name for _, stage in shown} == {path.name for path in LIGHT}
+    assert sorted({share for share, _ in shown}) == [done / len(LIGHT) for done in range(len(LIGHT))]
 
 
 def test_several_sources_become_one_set(models: Path, tmp_path: Path) -> None:
@@ -146,8 +150,8 @@ KILLED = """
 import sys, time
 import grade.sources.building as building
 building.CHECKPOINT_SECONDS = building.CHECKPOINT_REST = 0
-def slowly(done, total, name):
-    print(done, flush=True)
+def slowly(share, stage):
+    print(stage.split(" of ")[0], flush=True)
     time.sleep(0.05)
 building.build_graph_set([sys.argv[1]], sys.argv[2], workers=2, merge_duplicates=True, progress=slowly)
 """
@@ -186,14 +190,13 @@ def children() -> set[str]:
 def test_a_changed_input_starts_the_build_from_nothing(
     models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(done: int, total: int, name: str) -> None:
-        if done == 4:
-            raise KeyboardInterrupt
+    def interrupt(share: float, stage: str) -> bool:
+        return not stage.startswith("5 of ")
 
     monkeypatch.setattr(building, "CHECKPOINT_SECONDS", 0)
     monkeypatch.setattr(building, "CHECKPOINT_REST", 0)
     before = children()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Stopped):
         build_graph_set([str(models)], tmp_path / "set", progress=interrupt)
     assert children() <= before
     assert (tmp_path / ".set.building" / "state.json").is_file()

@@ -7,7 +7,7 @@ from typing import Any
 from grade.cli.app import graphs_app
 from grade.settings import BuildSettings, DiffSettings, InfoSettings, OutputSettings, ReadSettings
 from grade.sources import load
-from grade.terminal import command, named_progress, progress_bar, show, with_flags
+from grade.terminal import command, progress_bar, show, with_flags
 
 
 @command(
@@ -26,7 +26,7 @@ def build(settings: BuildSettings, reading: ReadSettings, output: OutputSettings
     from grade.sources.building import build_graph_set
     from grade.sources.worker_pool import Limits
 
-    with named_progress("build") as progress:
+    with progress_bar("build") as progress:
         report = build_graph_set(
             settings.sources,
             settings.out,

@@ -37,6 +37,7 @@ from grade.graphs.origins import NO_FILE
 from grade.graphs.storage import check_target, write_description
 from grade.graphs.stored_arrays import DTYPES, TABLES, checksum
 from grade.graphs.strings import StringTable
+from grade.progress import Stopped
 
 HEADER = 128  # bytes for the header of an .npy file: room for any length
 STATE, LOCK = "state.json", "lock"
@@ -126,7 +127,7 @@ class GraphSetWriter:
         for file in self.files.values():
             file.close()
         self.lock.close()
-        if kind is not None and issubclass(kind, Exception):
+        if kind is not None and issubclass(kind, Exception) and not issubclass(kind, Stopped):
             shutil.rmtree(self.working, ignore_errors=True)
             if isinstance(error, OSError):
                 raise refuse_writing(self.target, error) from error

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
@@ -20,6 +20,7 @@ from grade.graphs.digests import structure_digests
 from grade.graphs.storage import check_target, save_graph_set
 from grade.graphs.writer import GraphSetWriter
 from grade.machine import thread_count
+from grade.progress import Progress, tell
 from grade.settings import ReadSettings
 from grade.sources.loading import find
 from grade.sources.readers import Item
@@ -28,10 +29,6 @@ from grade.sources.worker_pool import Failure, Limits, Message, read_in_workers
 CHECKPOINT_SECONDS = 5.0  # between two checkpoints, or
 CHECKPOINT_REST = 20  # times as long as one took: what it notes grows with the set
 PIECE = 1_000_000  # nodes of a large set that are appended at a time
-
-Progress = Callable[
-    [int, int, str], None
-]  # gets the inputs done, their number, and the name of the present one
 
 
 @dataclass
@@ -84,8 +81,8 @@ def build_graph_set(
             stream = read_inputs(inputs[build.done :], settings, count, limits or Limits())
             with closing(stream):  # ends the workers, also after an interrupt
                 for name, message in stream:
-                    if progress is not None:
-                        progress(build.done, len(inputs), name)
+                    stage = f"{build.done + 1:,} of {len(inputs):,}: {name[-60:]}"
+                    tell(progress, build.done / len(inputs), stage)
                     build.take(message)
                     if strict and report.skipped:
                         break
