@@ -13,12 +13,11 @@ from grade.blocks.finding import Blocks, Unit, find
 from grade.blocks.functions import Function, FunctionMaker, distinct
 from grade.blocks.onnx_graph import OnnxGraph, import_onnx, read_model
 from grade.errors import InputError
-from grade.files import whole_file, writable_target
+from grade.files import whole_file
 from grade.progress import Progress
-from grade.settings import BlocksSettings, OutlineSettings
+from grade.settings import BlocksSettings
 
 DOMAIN = "grade.blocks"
-FORMATS = ("onnx", "pytorch")
 FUNCTIONS_SINCE = 8  # the IR version that has model-local functions
 
 
@@ -50,22 +49,6 @@ class Outlined:
             ],
             "seconds": self.found.seconds,
         }
-
-
-def write_outline(settings: OutlineSettings, progress: Progress | None = None) -> Outlined:
-    """What `grade outline` does."""
-    if settings.to not in FORMATS:
-        raise InputError(f"There is no format {settings.to!r}; give {' or '.join(FORMATS)}.")
-    writable_target(settings.out)
-    return outline(
-        settings.model,
-        settings.out,
-        flat=settings.flat,
-        min_count=settings.min_count,
-        max_size=settings.max_size,
-        only=settings.blocks,
-        progress=progress,
-    )
 
 
 def outline(

@@ -42,7 +42,7 @@ def outline_model(settings: OutlineSettings, output: OutputSettings) -> None:
     The result computes the same, and inlining the functions gives the model back. Values, opsets and metadata are kept;
     external data is neither copied nor read.
     """
-    from grade.blocks.outline import write_outline
+    from grade.export.outlines import write_outline
     from grade.report.block_tables import outline_lines
 
     with progress_bar("outline") as progress:
