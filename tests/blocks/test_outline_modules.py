@@ -69,7 +69,6 @@ def test_weights_have_their_places(tmp_path: Path, shared: bool) -> None:
     [
         "bvlc_alexnet",
         "squeezenet",
-        "inception_v1",
         "resnet50",
         "shufflenet",
         "vgg19",

