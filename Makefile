@@ -5,9 +5,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
+BUILD_TOOLS := ^(scikit_build_core|nanobind|cmake|ninja|setuptools|wheel|packaging|pathspec)==
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: install demo docs test test-slow test-sanitize lint format bench clean
+.PHONY: install demo docs test test-slow test-sanitize test-wheel fuzz hashes lint format bench clean
 
 install: .make/installed
 
@@ -18,16 +19,21 @@ install: .make/installed
 	@command -v "$${CXX:-g++}" >/dev/null || { echo "GraDE needs a C++20 compiler: install g++ 11 or newer (Debian: apt-get install g++), or set CXX."; exit 2; }
 	@mkdir -p .make && touch $@
 
-# setuptools and wheel build what comes as source only (pynauty).
+# With HASHES=1 every download is compared with constraints-hashes.txt. setuptools and wheel build what comes as source only (pynauty).
 .make/tools: pyproject.toml constraints.txt | .make/machine
 	@echo "Setting up $(VENV) (the first time this downloads torch and takes a few minutes) ..."
 	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
+ifdef HASHES
+	@$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r <(grep -E '$(BUILD_TOOLS)' constraints-hashes.txt)
+	@$(BIN)/python -m pip install --quiet --require-hashes --no-deps --no-build-isolation -r constraints-hashes.txt
+else
 	@$(BIN)/python -m pip install --quiet -c constraints.txt scikit-build-core nanobind cmake ninja setuptools wheel
+endif
 	@touch $@
 
 .make/installed: .make/tools $(NATIVE)
 	@echo "Building the native core ..."
-	@$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -Ccmake.define.GRADE_WERROR=ON -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet $(if $(HASHES),--no-deps,-c constraints.txt) --no-build-isolation -Ccmake.define.GRADE_WERROR=ON -e '.[dev]'
 	@touch $@
 
 demo: install
@@ -48,6 +54,20 @@ test-slow: install
 # Tests of native code with the address, undefined-behaviour and thread sanitizers.
 test-sanitize: install
 	$(BIN)/python -m tests.native.sanitize
+
+# Damaged files and folders, hostile arguments, Ctrl-C: minutes, the same cases for the same SEED.
+CASES ?= 1000
+SEED ?= 1
+fuzz: install
+	$(BIN)/python -m tests.fuzz --cases $(CASES) --seed $(SEED)
+
+# The sdist, the wheel that follows from it alone, and that wheel in an empty environment without a compiler.
+test-wheel: install
+	$(BIN)/python -m tests.packaging.wheel
+
+# Writes constraints-hashes.txt anew, after a change of constraints.txt.
+hashes: install
+	$(BIN)/python -m tests.packaging.hashes
 
 lint: install
 	$(BIN)/ruff format --check .

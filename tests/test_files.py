@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 from typing import Any
 
@@ -77,3 +78,11 @@ def test_places_that_cannot_be_written_are_named(
     with pytest.raises(InputError, match=sentence), writer(tmp_path / name):
         pass
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
+def test_a_device_or_a_pipe_is_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match="is no regular file"), whole_file(pipe):
+        pass
+    assert pipe.is_fifo()

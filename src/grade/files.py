@@ -36,6 +36,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = writable_target(path)
     if target.is_dir():
         raise InputError(f"{target} is a folder; give the name of a file to write.")
+    if target.exists() and not target.is_file():  # the rename would replace a device or a pipe
+        raise InputError(f"{target} is no regular file; give the name of a file to write.")
     temporary = beside(target)
     try:
         yield temporary

@@ -50,6 +50,10 @@ def main() -> None:
         # The reader has gone (`grade ... | head`). Python would complain once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
+    except OSError as error:
+        # Where nothing nearer to the file had a better word: a name that is too long, a loop of links.
+        name = str(error.filename)[:200] if error.filename else "A file"
+        code = report(2, f"{name} cannot be used ({error.strerror or error}); choose another name or place.")
     except Exception as error:
         # A usage error of typer: its class has moved between versions, its two attributes have not.
         if not hasattr(error, "format_message"):

@@ -10,6 +10,7 @@ import numpy as np
 
 from grade.errors import InputError
 from grade.graphs import GraphSet, Pattern, PatternTable
+from grade.graphs.node_deletions import are_connected
 from grade.graphs.patterns import MAX_SIZE
 from grade.graphs.queries import Query
 from grade.graphs.sample import load_sample
@@ -62,7 +63,12 @@ def read_patterns(
             refuse_unknown(Query(place), node_vocabulary, edge_vocabulary)
         found = [given]
     else:
-        found = [read_one(line, node_vocabulary, edge_vocabulary) for line in lines_of(path)]
+        found = []
+        for number, line in lines_of(path):
+            try:
+                found.append(read_one(line, node_vocabulary, edge_vocabulary))
+            except InputError as error:
+                raise InputError(f"{path}, line {number}: {error}") from None
     if not induced:
         found = [Given(Query(str(given.pattern), induced=False), given.name) for given in found]
     return found[:top]
@@ -79,11 +85,16 @@ def read_table(place: str, node_vocabulary: Sequence[str], edge_vocabulary: Sequ
     for given in read_patterns(place, node_vocabulary, edge_vocabulary):
         if isinstance(given.pattern, Query):
             raise InputError(
-                f"The pattern {str(given.pattern)!r} stands for several; give it without wildcards."
+                f"{place}: the pattern {str(given.pattern)!r} stands for several; give it without wildcards."
+            )
+        if node_vocabulary and given.pattern.node_vocabulary != tuple(node_vocabulary):
+            raise InputError(
+                f"{place}: the pattern {str(given.pattern)!r} has a type that the model was not fitted to; score"
+                " patterns of the same graph set."
             )
         patterns.append(given.pattern)
     if len({pattern.size for pattern in patterns}) > 1:
-        raise InputError("The patterns are of different sizes; give those of one size at a time.")
+        raise InputError(f"{place}: the patterns are of different sizes; give those of one size at a time.")
     return PatternTable.canonical(
         [pattern.node_types for pattern in patterns],
         [pattern.edges for pattern in patterns],
@@ -97,7 +108,10 @@ def read_one(line: str, node_vocabulary: Sequence[str], edge_vocabulary: Sequenc
     match = NAMED.fullmatch(line)
     name, text = match.groups() if match else ("", line)
     if is_key(text):
-        return Given(PatternTable.from_keys([text], node_vocabulary, edge_vocabulary)[0], name)
+        table = PatternTable.from_keys([text], node_vocabulary, edge_vocabulary)
+        if not are_connected(table.edges)[0]:
+            raise InputError(f"The pattern {text!r} is not connected; give a connected one.")
+        return Given(table[0], name)
     query = Query(text)
     return Given(query.pattern(node_vocabulary, edge_vocabulary) or query, name)
 
@@ -124,14 +138,14 @@ def refuse_unknown(query: Query, node_vocabulary: Sequence[str], edge_vocabulary
         raise InputError(f"The set has no type that matches {name!r} of the pattern {query.text!r}; {hint}")
 
 
-def lines_of(path: Path) -> list[str]:
-    """The patterns of a file, without empty lines and those that begin with ``#``."""
+def lines_of(path: Path) -> list[tuple[int, str]]:
+    """The patterns of a file with the numbers of their lines, without empty ones and those that begin with ``#``."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read as patterns; give {FORMS}.") from error
-    lines = [line.strip() for line in text.splitlines()]
-    lines = [line for line in lines if line and not line.startswith("#")]
+    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
+    lines = [(number, line) for number, line in lines if line and not line.startswith("#")]
     if not lines:
         raise InputError(f"{path} holds no patterns; write one per line, such as Conv -> Relu.")
     return lines

@@ -1,0 +1,75 @@
+"""Runs commands in forked processes with limits, many in a second, and says how each ended."""
+
+import os
+import resource
+import signal
+import sys
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+from grade import cli
+
+PATIENCE = 10.0  # seconds until a command is interrupted as by Ctrl-C
+GRACE = 10.0  # seconds until an interrupted command must have ended
+MOST_MEMORY = 3 << 30  # bytes of address space that a command may take beside what it starts with
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a command ended."""
+
+    code: int  # negative: the number of the signal that killed it
+    out: str
+    err: str
+    memory: int  # bytes that it held at most
+    interrupted: bool
+
+
+def run(argv: tuple[str, ...], folder: Path, interrupt_after: float = PATIENCE) -> Ending:
+    """Run ``grade`` with these arguments in this folder."""
+    out, err = folder.with_suffix(".out"), folder.with_suffix(".err")
+    begin = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        run_in_child(argv, folder, out, err)
+    interrupted, killed = False, False
+    while True:
+        ended, status, usage = os.wait4(child, os.WNOHANG)
+        if ended:
+            break
+        passed = time.monotonic() - begin
+        if not interrupted and passed > interrupt_after:
+            interrupted = True
+            os.kill(child, signal.SIGINT)
+        if not killed and passed > interrupt_after + GRACE:
+            killed = True
+            os.killpg(child, signal.SIGKILL)
+        time.sleep(0.002)
+    texts = [file.read_text(errors="surrogateescape") for file in (out, err)]
+    return Ending(os.waitstatus_to_exitcode(status), *texts, usage.ru_maxrss * 1024, interrupted)
+
+
+def run_in_child(argv: tuple[str, ...], folder: Path, out: Path, err: Path) -> None:
+    code = 70
+    try:
+        os.setpgid(0, 0)
+        signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # until the command takes over
+        os.chdir(folder)
+        for place, file in ((0, os.devnull), (1, out), (2, err)):
+            flags = os.O_RDONLY if place == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+            os.dup2(os.open(file, flags, 0o644), place)
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + MOST_MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        sys.argv = ["grade", *argv]
+        cli.main()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
