@@ -110,6 +110,8 @@ def test_every_name_is_there_and_documented() -> None:
 def test_messages_suit_python_and_the_command_line(tmp_path: Path) -> None:
     with pytest.raises(grade.InputError, match="`list_size` is 0; give 1 or more"):
         grade.mine("zoo-mini", k=4, list_size=0)
+    with pytest.raises(grade.InputError, match="`top` is 'many'; give a number"):
+        grade.mine("zoo-mini", k=4, top="many")
     arguments = ["mine", "zoo-mini", "-k", "4", "--list-size", "0", "--out", str(tmp_path / "run")]
     done = subprocess.run([*GRADE, *arguments], capture_output=True, text=True, check=False)
     assert done.stderr == "grade: --list-size is 0; give 1 or more.\n"

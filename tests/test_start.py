@@ -73,3 +73,21 @@ def test_names_do_not_reach_the_terminal_raw(tmp_path: Path) -> None:
             assert "Traceback" not in text
         if arguments[0] in ("mine", "runs"):  # they name the graph where a motif is most common
             assert r"\x1b]0;owned\x07\nConv\u202egraph" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["verify", "70000.0/0>1", "zoo-mini"], "has a node type above 65534"),
+        (["verify", "0.0/0>1.0>1", "zoo-mini"], "has the edge 0>1 twice; give it once"),
+        (["verify", "0.0/0>1:0", "zoo-mini"], "has a node or a type out of range"),
+        (["report", "run", "--out", "page.pdf"], "page.pdf must end in .html"),
+        (["report", "run", "run", "--out", "page.pdf"], "page.pdf must end in .html"),
+    ],
+)
+def test_nonsense_gets_one_sentence(arguments: list[str], sentence: str, tmp_path: Path) -> None:
+    done = subprocess.run([*GRADE, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []

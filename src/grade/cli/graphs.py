@@ -8,6 +8,7 @@ from grade.cli.app import graphs_app
 from grade.settings import BuildSettings, DiffSettings, InfoSettings, OutputSettings, ReadSettings
 from grade.sources import load
 from grade.terminal import command, progress_bar, show, with_flags
+from grade.text import table
 
 
 @command(
@@ -111,6 +112,8 @@ def diff(settings: DiffSettings, output: OutputSettings) -> None:
 
 def shift_lines(rows: Iterable[Any]) -> Iterator[str]:
     """Share in either set, change and name in columns."""
-    for row in rows:
-        first, second = (f"{100 * share:.2f} %" for share in row.shares)
-        yield f"  {first:>9}  {second:>9}  {100 * row.change:>+8.2f}  {row.name}"
+    cells = [
+        [*(f"{100 * share:.2f} %" for share in row.shares), f"{100 * row.change:+.2f}", row.name]
+        for row in rows
+    ]
+    return table(["first", "second", "change", "name"], cells) if cells else iter(())

@@ -13,7 +13,7 @@ from grade.errors import InputError
 from grade.graphs.pattern_text import describe
 from grade.reprs import shown_by
 
-MAX_SIZE = 16
+MAX_SIZE, MAX_TYPE = 16, 65_534
 
 
 @dataclass(frozen=True)
@@ -248,13 +248,17 @@ def parse_key(key: str) -> tuple[list[int], list[list[int]]]:
     types = [int(t) for t in match[1].split(".")]
     if len(types) > MAX_SIZE:
         raise InputError(f"The pattern {key[:80]!r} has {len(types)} nodes; the most is {MAX_SIZE}.")
+    if max(types) > MAX_TYPE:
+        raise InputError(f"The pattern {key[:80]!r} has a node type above {MAX_TYPE}.")
     matrix = [[0] * len(types) for _ in types]
     for arc in match[2].split(".") if match[2] else []:
         ends, _, kind = arc.partition(":")
         i, j = (int(end) for end in ends.split(">"))
-        if max(i, j) >= len(types) or int(kind or 1) > 255:
+        if max(i, j) >= len(types) or not 1 <= int(kind or 1) <= 255:
             raise InputError(
                 f"The edge {arc!r} of the pattern {key[:80]!r} has a node or a type out of range."
             )
+        if matrix[i][j]:
+            raise InputError(f"The pattern {key[:80]!r} has the edge {i}>{j} twice; give it once.")
         matrix[i][j] = int(kind or 1)
     return types, matrix

@@ -11,7 +11,7 @@ from grade import __version__
 from grade.files import whole_file
 from grade.graphs import Pattern
 from grade.report.drawing import svg
-from grade.report.page import render
+from grade.report.page import check_page, render
 from grade.runs import Catalogue, Motif, RunFolder
 from grade.support import amount
 
@@ -83,6 +83,7 @@ def by_pattern(catalogues: Sequence[Catalogue]) -> list[dict[str, tuple[Pattern,
 
 def write_comparison(first: Path, second: Path, out: Path) -> dict[str, int]:
     """Write the page on two runs, whole or not at all; returns how many motifs were gained, lost ..."""
+    check_page(out)
     catalogues = [Catalogue.load(RunFolder.open(run).catalogue) for run in (first, second)]
     comparison = compare(*catalogues)
     groups = {

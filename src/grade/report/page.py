@@ -53,11 +53,18 @@ HIDDEN = (
 
 def write_page(run: Path, out: Path, graphs: GraphSet | None = None) -> int:
     """Write the page of a run, whole or not at all; returns the number of its motifs."""
+    check_page(out)
     folder = RunFolder.open(run)
     catalogue = Catalogue.load(folder.catalogue)
     with whole_file(out) as temporary:
         temporary.write_text(page(folder, catalogue, graphs), encoding="utf-8", errors="replace")
     return len(catalogue.motifs)
+
+
+def check_page(out: Path) -> None:
+    """Refuse a name that does not say what the file is."""
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"{out} must end in .html to hold a page.")
 
 
 def page(folder: RunFolder, catalogue: Catalogue, graphs: GraphSet | None = None) -> str:

@@ -29,8 +29,10 @@ class Parameter:
 
     def check(self, name: str, value: Any) -> None:
         """Refuse a number outside the limits; None stands for "left out"."""
-        if value is None or isinstance(value, str):
+        if value is None or (self.least, self.most, self.above) == (None, None, None):
             return
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            raise InputError(f"`{name}` is {value!r}; give a number.")
         below = self.least is not None and not value >= self.least
         beyond = self.most is not None and not value <= self.most
         if below or beyond:

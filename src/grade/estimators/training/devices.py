@@ -17,7 +17,7 @@ def pick_device(name: str) -> torch.device:
         if device.type == "cuda":
             torch.cuda.set_device(device)  # what names no device uses the current one
         torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError) as error:
+    except (RuntimeError, AssertionError, ValueError) as error:
         raise InputError(
             f"The device {name!r} cannot be used ({str(error).splitlines()[0]}); give cpu or cuda."
         ) from error
