@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from grade.graphs import Pattern as Pattern
     from grade.graphs import PatternTable as PatternTable
     from grade.graphs import SubgraphSample as SubgraphSample
+    from grade.match import match as match
     from grade.mine import mine as mine
     from grade.report import report as report
     from grade.sampling.census import Census as Census
@@ -40,6 +41,7 @@ ON_DEMAND = {
     "features": "grade.significance:features",
     "fit": "grade.api:fit",
     "load": "grade.api:load",
+    "match": "grade.match",
     "mine": "grade.mine",
     "report": "grade.report",
     "sample": "grade.api:sample",

@@ -6,7 +6,7 @@ from typing import Any
 
 from grade.cli.app import app, runs_app
 from grade.search import Constraints
-from grade.settings import MineSettings, OutputSettings, RunSettings, VerifySettings
+from grade.settings import MatchSettings, MineSettings, OutputSettings, RunSettings, VerifySettings
 from grade.terminal import command, progress_bar, show
 
 
@@ -88,6 +88,30 @@ def verify(settings: VerifySettings, output: OutputSettings) -> None:
         yield from files.support_lines(patterns, supports, graphs)
 
     show(output, data, lines)
+
+
+@command(
+    app,
+    "grade match fusions my-models --fusible",
+    "grade match library.txt zoo --remaining 20 --json",
+    "grade match 'Conv* -> * -> Add' zoo --non-induced --remaining 0",
+)
+def match(settings: MatchSettings, output: OutputSettings) -> None:
+    """Match a library of named patterns: the share of the nodes that each covers, and the best motifs outside of it."""
+    from grade.match import match
+
+    with progress_bar("match") as progress:
+        found = match(
+            settings.library,
+            settings.graphs,
+            fusible=settings.fusible,
+            induced=not settings.non_induced,
+            remaining=settings.remaining,
+            seconds_per_pattern=settings.seconds_per_pattern,
+            threads=settings.threads,
+            progress=progress,
+        )
+    show(output, found.data(), found.lines)
 
 
 @command(runs_app, "grade runs show run", "grade runs show run --top 5 --json", called="show")

@@ -9,7 +9,7 @@ beside it and are checked when the object is made, so that the same sentence rea
 from grade.settings.blocks import BlocksSettings, OutlineSettings
 from grade.settings.estimators import EstimatorSettings, EvaluateSettings, FitSettings, ScoreSettings
 from grade.settings.graph_sets import BuildSettings, DiffSettings, InfoSettings, ReadSettings
-from grade.settings.mining import MineSettings, VerifySettings
+from grade.settings.mining import MatchSettings, MineSettings, VerifySettings
 from grade.settings.parameters import (
     PARAMETER,
     Parameter,
@@ -42,6 +42,7 @@ __all__ = [
     "FeaturesSettings",
     "FitSettings",
     "InfoSettings",
+    "MatchSettings",
     "MineSettings",
     "OccurrencesSettings",
     "OutlineSettings",

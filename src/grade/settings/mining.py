@@ -169,3 +169,36 @@ class VerifySettings(Settings):
         default=None,
         metavar="FILE",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchSettings(Settings):
+    """Matching a library of patterns."""
+
+    library: str = argument(
+        "A file with a pattern such as 'conv-relu: Conv -> Relu' on each line, or fusions: those that onnxruntime,"
+        " TVM and XNNPACK document.",
+        metavar="LIBRARY",
+    )
+    graphs: str = set_argument()
+    fusible: bool = option("Only occurrences that a compiler can fuse.", "--fusible", default=False)
+    non_induced: bool = option(
+        "Other edges than those of a pattern may lie between the nodes of an occurrence.",
+        "--non-induced",
+        default=False,
+    )
+    remaining: int = option(
+        "How many motifs to find among the nodes that the library does not cover.",
+        "--remaining",
+        default=10,
+        metavar="N",
+        least=0,
+    )
+    seconds_per_pattern: float = option(
+        "How long to match one pattern before its numbers are lower bounds.",
+        "--seconds-per-pattern",
+        default=60.0,
+        metavar="S",
+        above=0,
+    )
+    threads: int | None = threads_option()
