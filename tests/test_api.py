@@ -74,6 +74,7 @@ def test_results_show_themselves(tmp_path: Path) -> None:
         grade.sample("zoo-mini", 3, count=9),
     ):
         columns = result.columns()
+        assert result._repr_html_().count("<svg") >= 1
         assert len({len(values) for values in columns.values()}) == 1
         if find_spec("pandas"):
             assert result.to_pandas().to_dict("list").keys() == columns.keys()
@@ -126,3 +127,20 @@ def test_numbers_out_of_range_are_refused(arguments: list[str], tmp_path: Path) 
     done = subprocess.run([*GRADE, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"grade: {arguments[-2]} is {arguments[-1]}; give ")
+
+
+def test_a_failing_gpu_is_no_damaged_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from grade.errors import DeviceError
+    from grade.estimators import estimators, load_estimator
+
+    drawn = grade.sample("zoo-mini", 3, count=50, seed=1)
+    grade.fit(drawn, "frequency", out=tmp_path / "model")
+
+    def fails(folder: Path) -> None:
+        raise RuntimeError("CUDA error: an illegal memory access was encountered\nCompile with ...")
+
+    monkeypatch.setattr(estimators["frequency"], "load", fails)
+    with pytest.raises(
+        DeviceError, match=r"does not get onto the GPU \(CUDA error: an illegal memory access"
+    ):
+        load_estimator(tmp_path / "model")

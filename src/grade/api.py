@@ -17,6 +17,7 @@ from grade.graphs.queries import Query
 from grade.machine import thread_count
 from grade.progress import NEVER, Deadline, Progress
 from grade.report.drawing import png, svg
+from grade.reprs import shown_by
 from grade.sampling import sample as draw_sample
 from grade.sampling.census import Census, take_census
 from grade.settings import ReadSettings
@@ -132,6 +133,8 @@ class Counted:
     def to_pandas(self) -> Any:
         """The supports as a pandas.DataFrame."""
         return frames.to_pandas(self.columns())
+
+    _repr_html_ = shown_by("grade.report.notebook", "counted_html")
 
     def __repr__(self) -> str:
         return "\n".join(support_lines(self.patterns, self.supports, self.graphs))

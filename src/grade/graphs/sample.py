@@ -15,6 +15,7 @@ from grade.errors import InputError
 from grade.files import whole_folder, writable_target
 from grade.graphs.part_counts import PartCounts
 from grade.graphs.patterns import PatternTable
+from grade.reprs import shown_by
 from grade.sealed import damaged_file, write_description
 
 FORMAT = "grade-sample"
@@ -75,6 +76,8 @@ class SubgraphSample:
     def to_pandas(self) -> Any:
         """The drawn patterns as a pandas.DataFrame, the most frequent first."""
         return frames.to_pandas(self.columns())
+
+    _repr_html_ = shown_by("grade.report.notebook", "sample_html")
 
     def __repr__(self) -> str:
         how = json.dumps(self.drawn.get("method", "?"))

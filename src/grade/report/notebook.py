@@ -1,15 +1,20 @@
-"""Censuses and catalogues as HTML for a notebook."""
+"""Censuses, samples, counts and catalogues as HTML for a notebook."""
 
 from collections.abc import Iterable
 from html import escape
 
+import numpy as np
+
+from grade.graphs import SubgraphSample
 from grade.graphs.patterns import Pattern
+from grade.graphs.queries import Query
 from grade.report.drawing import svg
 from grade.runs import Catalogue
 from grade.sampling.census import Census
-from grade.support import amount
+from grade.support import Support
 
 SHOWN = 10
+SUPPORTS = ("occurrences", "graphs", "disjoint")
 
 
 def census_html(census: Census) -> str:
@@ -24,27 +29,41 @@ def census_html(census: Census) -> str:
     return table(title, ["count", "share"], rows)
 
 
+def sample_html(sample: SubgraphSample) -> str:
+    """The patterns that were drawn most with their pictures."""
+    order = np.argsort(-sample.weighted_counts, kind="stable")[:SHOWN].tolist()
+    rows = [(sample.patterns[row], [f"{sample.counts[row]:,}"]) for row in order]
+    return table(repr(sample), ["drawn"], rows)
+
+
 def catalogue_html(catalogue: Catalogue) -> str:
-    """The first motifs of a run with their pictures and supports."""
-    rows = [
-        (
-            pattern,
-            [
-                amount(motif.support.value(name), motif.support.quality(name))
-                for name in ("occurrences", "graphs", "disjoint")
-            ],
-        )
-        for motif, pattern in zip(catalogue.motifs[:SHOWN], catalogue.patterns[:SHOWN], strict=True)
-    ]
+    """The motifs that a run shows first with their pictures and supports."""
+    rows = [(motif.pattern, shown_supports(motif.support)) for motif in catalogue.shown[:SHOWN]]
     settings = catalogue.run["settings"]
-    title = f"{len(catalogue.motifs)} motifs of {settings['graphs']}, k = {settings['k']}"
-    return table(title, ["occurrences", "graphs", "disjoint"], rows)
+    whole = (
+        "complete"
+        if catalogue.run["complete"]
+        else f"perhaps not complete: {'; '.join(catalogue.run['left_out'])}"
+    )
+    title = f"{len(catalogue.shown)} motifs of {settings['graphs']}, k = {settings['k']} ({whole})"
+    return table(title, list(SUPPORTS), rows)
 
 
-def table(title: str, columns: list[str], rows: Iterable[tuple[Pattern, list[str]]]) -> str:
+def counted_html(counted: Iterable[tuple[Pattern | Query, Support]]) -> str:
+    """Patterns that were counted with their pictures and supports."""
+    rows = [(pattern, shown_supports(support)) for pattern, support in counted]
+    return table(f"{len(rows)} patterns", list(SUPPORTS), rows)
+
+
+def shown_supports(support: Support) -> list[str]:
+    return [support.shown(name) for name in SUPPORTS]
+
+
+def table(title: str, columns: list[str], rows: Iterable[tuple[Pattern | Query, list[str]]]) -> str:
+    """Numbered rows of a picture (the text of a query, which has none) and cells."""
     head = "".join(f"<th>{escape(name)}</th>" for name in ["", "pattern", *columns])
     body = "".join(
-        f"<tr><td>{rank}</td><td>{svg(pattern)}</td>"
+        f"<tr><td>{rank}</td><td>{svg(pattern) if isinstance(pattern, Pattern) else escape(str(pattern))}</td>"
         + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
         + "</tr>"
         for rank, (pattern, cells) in enumerate(rows, start=1)
