@@ -1,10 +1,14 @@
 """Fusible sets: all of them, from their definition tried on every connected set."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from grade.graphs import GraphSet, Pattern
-from grade.search import Constraints
+from grade.search import Constraints, beam_search
+from grade.search.beam import Bounds
+from grade.search.constraints import inner_edges
 from grade.search.fusible import fusible_lists
 from grade.verify import count_pattern, list_occurrences
 from tests.native.test_census import random_set
@@ -90,6 +94,40 @@ def test_more_sets_than_asked_for_are_not_listed() -> None:
     lists = fusible_lists(concat, 5, Constraints(fusible=True), 91_390)  # 40 choose 4
     assert lists is not None
     assert lists.counts.tolist() == [91_390]
+
+
+def test_patterns_with_few_inputs_are_exact_where_wide_ones_explode() -> None:
+    """Chains that end in a concatenation of 16: its subsets do not fit, the patterns along the chains do."""
+    inputs, length = 16, 4
+    chains = [[i * length + j for j in range(length)] for i in range(inputs)]
+    end = inputs * length
+    edges = [pair for chain in chains for pair in [*pairwise(chain), (chain[-1], end)]]
+    graphs = GraphSet.from_edges(
+        node_counts=[end + 1],
+        node_types=[node % 3 for node in range(end)] + [3],
+        edge_counts=[len(edges)],
+        edges=edges,
+        node_vocabulary=["Relu", "Neg", "Abs", "Concat"],
+    )
+    k, constraints = 6, Constraints(fusible=True)
+    everything = fusible_lists(graphs, k, constraints, 10**6)
+    assert everything is not None
+    bounds = Bounds(capacity=4000, list_size=50)
+    levels = list(
+        beam_search(
+            graphs, k, beam=1000, score=lambda lists: lists.counts, constraints=constraints, bounds=bounds
+        )
+    )
+    assert everything.occurrences.shape[0] > bounds.listed
+    assert not levels[-1].whole
+    found, truth = levels[-1].lists, everything.aligned(levels[-1].lists.patterns)
+    assert np.array_equal(found.counts[found.exact], truth.counts[found.exact])
+    narrow = everything.where(lambda patterns: inner_edges(patterns).sum(axis=1).max(axis=1) <= 2)
+    known = found.aligned(narrow.patterns)
+    assert known.exact.all()
+    assert np.array_equal(known.counts, narrow.counts)
+    assert 0 < len(narrow) < len(found)
+    assert not found.exact.all()
 
 
 def test_a_graph_output_ends_what_can_be_fused() -> None:

@@ -16,9 +16,9 @@ from grade import _core
 from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.progress import NEVER, Deadline
-from grade.search.constraints import Constraints
+from grade.search.constraints import UNLIMITED, Constraints
 from grade.search.expand import grow
-from grade.search.fusible import fusible_lists
+from grade.search.fusible import narrow_lists, with_wide
 from grade.search.occurrences import OccurrenceLists
 from grade.search.supports import Supports
 
@@ -70,8 +70,8 @@ class Bounds:
 
     @property
     def listed(self) -> int:
-        """Fusible occurrences made in one step: most patterns have few, and the others are kept in short lists."""
-        return self.capacity // 8
+        """Fusible occurrences that may be listed in full."""
+        return self.capacity // 4
 
     @property
     def patterns(self) -> int:
@@ -95,8 +95,9 @@ def beam_search(
 ) -> Iterator[Level]:
     """Yield the kept patterns of sizes 3 .. k, each size selected by ``score``; after ``start_from`` if that is given.
 
-    Patterns with too little support are dropped at every size, since no larger one has more. Fusible
-    patterns are listed in full where they fit, and then no beam decides which are seen at the next size.
+    Patterns with too little support are dropped at every size, since no larger one has more. Fusible patterns are
+    listed in full where they fit, and then no beam decides which are seen at the next size; otherwise those with few
+    inputs at every node are.
 
     The last level holds only patterns that satisfy all constraints on patterns; levels of the other ``sizes`` that are
     asked for hold as many of those as there may be others. Ties go to the smaller pattern key, so
@@ -112,27 +113,31 @@ def beam_search(
             lists,
             constraints=constraints,
             steps_left=k - size - 1,
-            capacity=bounds.listed if constraints.fusible else bounds.capacity,
+            capacity=bounds.capacity
+            // (8 if constraints.fusible else 1),  # few of them have many occurrences
             seed=derived(seed, size, 0),
             threads=threads,
             deadline=deadline,
         )
 
-    def all_fusible(size: int) -> OccurrenceLists | None:
-        if not constraints.fusible:
-            return None
-        return fusible_lists(graphs, size, constraints, bounds.listed, threads, deadline)
+    def listed(size: int) -> tuple[OccurrenceLists | None, int]:
+        """Complete lists of fusible patterns with few inputs at every node, and how many."""
+        return narrow_lists(graphs, size, constraints, bounds.listed, threads, deadline)
 
     def candidates(size: int, level: Level | None) -> tuple[OccurrenceLists, bool]:
         """The lists to choose from, and whether they hold every pattern of the size."""
-        whole = all_fusible(size)
-        if whole is not None:
-            return whole, True
+        widest = constraints.max_in_degree or UNLIMITED
+        narrow, inputs = listed(size) if constraints.fusible else (None, 0)
+        if narrow is not None and inputs == widest:
+            return narrow, True
         if level is None:
             return smallest(graphs, bounds, constraints, threads), True
-        smaller = all_fusible(size - 1)
-        cut = level.lists if smaller is None else bounds.cut(smaller, derived(seed, size, 2))
-        return grown_from(cut), False
+        smaller, inputs_before = listed(size - 1) if constraints.fusible else (None, 0)
+        begun = level.lists
+        if smaller is not None and inputs_before == widest:
+            begun = bounds.cut(smaller, derived(seed, size, 2))
+        grown = grown_from(begun)
+        return (grown if narrow is None else with_wide(narrow, inputs, grown)), False
 
     level = start_from
     for size in range(START if level is None else level.size + 1, k + 1):

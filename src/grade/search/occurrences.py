@@ -73,6 +73,18 @@ class OccurrenceLists:
         offsets, rows = np.zeros(len(patterns) + 1, np.int64), np.zeros((0, size), np.uint32)
         return cls(patterns, offsets, rows, np.zeros(0), counts, exact, none)
 
+    def followed_by(self, other: "OccurrenceLists") -> "OccurrenceLists":
+        """These lists, then those of other patterns of the same size."""
+        return OccurrenceLists(
+            PatternTable.concatenate([self.patterns, other.patterns]),
+            np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
+            np.concatenate([self.occurrences, other.occurrences]),
+            np.concatenate([self.weights, other.weights]),
+            np.concatenate([self.counts, other.counts]),
+            np.concatenate([self.exact, other.exact]),
+            np.concatenate([self.complete, other.complete]),
+        )
+
     def __len__(self) -> int:
         return len(self.patterns)
 
