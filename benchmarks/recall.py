@@ -67,7 +67,10 @@ def main() -> None:
         for rank_by in RANKINGS:
             fiftieth = np.sort(truth[rank_by])[-TOP]
             row: dict[str, Any] = {"k": k, "by": rank_by, "support of the 50th": int(fiftieth)}
-            scores = {"before": from_lists(zoo, rank_by), "after": ranking(rank_by, zoo, BEAM, supports=supports)}
+            scores = {
+                "before": from_lists(zoo, rank_by),
+                "after": ranking(rank_by, zoo, BEAM, supports=supports),
+            }
             for name, score in scores.items():
                 begin = time.process_time()
                 levels = beam_search(
