@@ -10,6 +10,9 @@
 namespace grade {
 namespace {
 
+constexpr size_t kBlock = 4096;  // occurrences of one graph that are grown together
+constexpr size_t kShards = 16;
+
 uint64_t node_hash(uint32_t node, uint64_t seed) { return mixed(node + mixed(seed + kGolden)); }
 
 // The candidates of one occurrence: nodes outside it that touch it and may be added.
@@ -116,6 +119,12 @@ class NodeSets {
     }
   }
 
+  void add(const NodeSets& other) {
+    for (size_t i = 0; i < other.weights.size(); ++i) {
+      add({other.rows.data() + i * k_, size_t(k_)}, other.hashes_[i], other.weights[i]);
+    }
+  }
+
   std::vector<uint32_t> rows;
   std::vector<double> weights;
 
@@ -199,55 +208,69 @@ Grown expand(const Graph& graph, int k, std::span<const uint32_t> occurrences, s
   if (weights.size() * k != occurrences.size() || rates.size() != weights.size()) {
     throw BadInput("every occurrence needs a weight and a rate");
   }
-  const auto graphs = rows_by_graph(graph, k, occurrences);
-
-  struct Part {  // what one graph gave
-    NodeSets sets;
-    std::vector<uint32_t> ids;  // patterns as numbered by the thread that did the graph
-    int thread = 0;
+  // A graph of many rows is done in blocks. Their node sets are dealt to shards by hash, so that those of one shard can
+  // be joined apart from the others. Blocks and shards follow from the rows alone: results do not depend on threads.
+  struct Block {
+    size_t first, last;            // rows
+    std::vector<NodeSets> shards;  // what grew from them
   };
-  std::vector<Part> parts(graphs.size(), Part{NodeSets(k + 1), {}, 0});
-  std::vector<Growth> growths(threads, Growth(graph, k, limits));
-  std::vector<Classifier> classifiers(threads, Classifier(graph, k + 1));
+  struct Part {
+    size_t first, last;  // blocks of one graph
+    size_t shard;
+  };
+  std::vector<Block> blocks;
+  std::vector<Part> parts;
+  for (const auto& [begin, end] : rows_by_graph(graph, k, occurrences)) {
+    const size_t before = blocks.size(), shards = end - begin > kBlock ? kShards : 1;
+    for (size_t row = begin; row < end; row += kBlock) {
+      blocks.push_back({row, std::min(end, row + kBlock), std::vector<NodeSets>(shards, NodeSets(k + 1))});
+    }
+    for (size_t shard = 0; shard < shards; ++shard) parts.push_back({before, blocks.size(), shard});
+  }
 
-  parallel_chunks(graphs.size(), 1, threads, keep_going,
-                  [&](int thread, size_t begin, size_t end, const std::atomic<bool>& stop) {
+  std::vector<Growth> growths(threads, Growth(graph, k, limits));
+  parallel_chunks(blocks.size(), 1, threads, keep_going,
+                  [&](int thread, size_t number, size_t, const std::atomic<bool>& stop) {
     std::array<uint32_t, kMaxSize> members, grown;
-    for (size_t g = begin; g < end; ++g) {
-      Part& part = parts[g];
-      part.thread = thread;
-      for (size_t row = graphs[g].first; row < graphs[g].second && !stop; ++row) {
-        members_of(graph, k, occurrences, row, members);
-        const uint32_t* ids = occurrences.data() + row * k;
-        uint64_t sum = 0;
-        for (int i = 0; i < k; ++i) sum += node_hash(ids[i], seed);
-        for (uint32_t candidate : growths[thread].of({members.data(), size_t(k)})) {
-          const uint32_t id = graph.original(candidate);
-          const uint64_t hash = mixed(sum + node_hash(id, seed));
-          if (std::ldexp(static_cast<double>(hash >> 11), -53) >= rates[row]) continue;
-          const auto at = std::upper_bound(ids, ids + k, id) - ids;
-          std::copy_n(ids, at, grown.begin());
-          grown[at] = id;
-          std::copy(ids + at, ids + k, grown.begin() + at + 1);
-          part.sets.add({grown.data(), size_t(k) + 1}, hash, weights[row] / rates[row]);
-        }
-      }
-      const size_t found = part.sets.weights.size();
-      part.ids.resize(found);
-      for (size_t i = 0; i < found && !stop; ++i) {
-        part.ids[i] = classifiers[thread]({part.sets.rows.data() + i * (k + 1), size_t(k) + 1});
+    Block& block = blocks[number];
+    for (size_t row = block.first; row < block.last && !stop; ++row) {
+      members_of(graph, k, occurrences, row, members);
+      const uint32_t* ids = occurrences.data() + row * k;
+      uint64_t sum = 0;
+      for (int i = 0; i < k; ++i) sum += node_hash(ids[i], seed);
+      for (uint32_t candidate : growths[thread].of({members.data(), size_t(k)})) {
+        const uint32_t id = graph.original(candidate);
+        const uint64_t hash = mixed(sum + node_hash(id, seed));
+        if (std::ldexp(static_cast<double>(hash >> 11), -53) >= rates[row]) continue;
+        const auto at = std::upper_bound(ids, ids + k, id) - ids;
+        std::copy_n(ids, at, grown.begin());
+        grown[at] = id;
+        std::copy(ids + at, ids + k, grown.begin() + at + 1);
+        // The top bits say which rates let a set pass, the lowest where it lies in a table: these are in between.
+        NodeSets& shard = block.shards[(hash >> 32) % block.shards.size()];
+        shard.add({grown.data(), size_t(k) + 1}, hash, weights[row] / rates[row]);
       }
     }
   });
+  parallel_chunks(parts.size(), 1, threads, keep_going, [&](int, size_t i, size_t, const std::atomic<bool>& stop) {
+    const auto [first, last, shard] = parts[i];
+    for (size_t block = first + 1; block < last && !stop; ++block) {
+      blocks[first].shards[shard].add(blocks[block].shards[shard]);
+      blocks[block].shards[shard] = NodeSets(k + 1);  // give the memory back
+    }
+  });
 
-  SharedPatterns shared = numbered_together(classifiers, k + 1);
-  Grown result{{}, {}, {}, std::move(shared.patterns), std::move(shared.automorphisms)};
-  for (Part& part : parts) {
-    result.occurrences.insert(result.occurrences.end(), part.sets.rows.begin(), part.sets.rows.end());
-    result.weights.insert(result.weights.end(), part.sets.weights.begin(), part.sets.weights.end());
-    for (uint32_t id : part.ids) result.ids.push_back(shared.number[part.thread][id]);
-    part = Part{NodeSets(1), {}, 0};  // give the memory back as it is copied
+  Grown result{{}, {}, {}, PatternMap(k + 1), {}};
+  for (const auto& [first, last, shard] : parts) {
+    NodeSets& sets = blocks[first].shards[shard];
+    result.occurrences.insert(result.occurrences.end(), sets.rows.begin(), sets.rows.end());
+    result.weights.insert(result.weights.end(), sets.weights.begin(), sets.weights.end());
+    sets = NodeSets(k + 1);
   }
+  Classification classified = classify(graph, k + 1, result.occurrences, threads, keep_going);
+  result.ids = std::move(classified.ids);
+  result.patterns = std::move(classified.patterns);
+  result.automorphisms = std::move(classified.automorphisms);
   return result;
 }
 

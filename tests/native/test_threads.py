@@ -8,6 +8,7 @@ import pytest
 
 from grade import _core
 from grade.graphs import GraphSet, PatternTable
+from grade.graphs.node_deletions import are_connected
 from grade.sampling import sample
 from grade.sampling.census import collect_occurrences, take_census
 from grade.search import Constraints, beam_search
@@ -125,3 +126,28 @@ def test_many_threads_give_what_one_gives(graphs: GraphSet, name: str) -> None:
     assert sum(len(array) for array in one) > 0
     for a, b in zip(one, many, strict=True):
         assert np.array_equal(a, b)
+
+
+def test_a_large_graph_grows_as_small_ones_do(graphs: GraphSet) -> None:
+    """A graph of many occurrences is grown in blocks, whose node sets are joined: none twice, none lost."""
+    rows = collect_occurrences(graphs, 3)
+    owner = graphs.graphs_of(rows[:, 0])
+    rows = rows[np.argsort(owner, kind="stable")]
+    assert np.bincount(np.sort(owner)).max() > 3 * 4096
+    everything = np.zeros(0, np.uint8)
+    limits = (everything, everything, 99, 99, 99, 999, None)
+    grown, sums, ids, *patterns = _core.expand(
+        graphs.core, rows, np.ones(len(rows)), np.ones(len(rows)), *limits, 7, MANY, None
+    )
+    larger = collect_occurrences(graphs, 4)
+    assert np.array_equal(np.unique(grown, axis=0), np.unique(larger, axis=0))
+    assert len(grown) == len(larger)
+    # Each was met from every connected part of three nodes, with weight 1.
+    types, edges, *_ = patterns
+    parts = [
+        sum(bool(are_connected(np.delete(np.delete(m, u, 0), u, 1)[None])[0]) for u in range(4))
+        for m in edges
+    ]
+    assert np.array_equal(sums, np.array(parts, float)[ids])
+    assert np.array_equal(_core.classify(graphs.core, grown)[0], ids)
+    assert len(types) == len(edges)
