@@ -2,10 +2,10 @@
 
 Run: python benchmarks/distinct.py [NAME=SET[@RUN] ...]      (about two minutes of processor time for zoo)
 
-The candidates are the patterns of 3 to 10 nodes that one search kept (`grade mine SET`). ``tiled`` counts the nodes of
-occurrences that share none, taken in the order of the ranking; ``any`` the nodes of all occurrences, which flatters
-rankings that show one idea in many windows. ``ideas`` are motifs of which no two cover mostly the same nodes. A RUN that is there is not made again. Writes
-benchmarks/results/distinct.md.
+The candidates are the patterns of 3 to 10 nodes that one search kept (`grade mine SET`; a RUN that is there is not made
+again). ``tiled`` counts the nodes of occurrences that share none, in the order of the ranking; ``any`` the nodes of
+all occurrences, which flatters rankings that show one idea in many windows. ``ideas`` are motifs of which no two cover
+mostly the same nodes. Writes benchmarks/results/distinct.md.
 """
 
 import sys
@@ -67,9 +67,9 @@ def main(sets: list[str]) -> None:
     lines = [
         "# What the first 20 motifs cover",
         "",
-        "`python benchmarks/distinct.py SET ...`: patterns of 3 to 10 nodes that one search by coverage kept, ranked in three",
-        "ways. Tiled: nodes of occurrences that share none, in the order of the ranking. Any: nodes in any occurrence. Ideas:",
-        "motifs of which no two cover mostly the same nodes.",
+        "`python benchmarks/distinct.py SET ...`: patterns of 3 to 10 nodes that one search by coverage kept, in three",
+        "rankings. Tiled: nodes of occurrences that share none, in the order of the ranking. Any: nodes in any",
+        "occurrence. Ideas: motifs of which no two cover mostly the same nodes.",
         "",
         "| set | nodes | ranking | tiled | any | ideas | sizes |",
         "|---|---|---|---|---|---|---|",
