@@ -250,3 +250,14 @@ def test_what_can_be_counted_is_not_estimated(tmp_path: Path) -> None:
         (comb(leaves, 5), "exact")
     ]
     assert not list((tmp_path / "run" / "supports").glob("*-estimates.json"))
+
+
+def test_thinned_growth_is_said(graphs: GraphSet) -> None:
+    """Where not every way to grow is followed, patterns can be missed, whatever ranks them."""
+    bounds = {"4G": 3000, "20K": 10}  # memory: beam
+    whole, thinned = (
+        grade.mine(graphs, k=4, rank_by="graphs", memory=memory, beam=beam, **ALL).catalogue.run
+        for memory, beam in bounds.items()
+    )
+    assert whole["complete"]
+    assert "growth thinned at size 4" in thinned["left_out"]

@@ -291,6 +291,8 @@ def gaps(levels: Sequence[Level], sizes: Collection[int], rank_by: str) -> list[
     for level in levels:
         if level.whole:
             before = {}
+        if not level.followed:
+            before.setdefault("growth thinned", []).append(level.size)
         if level.size in sizes:
             for kind, places in before.items():
                 found.setdefault(kind, [])

@@ -191,7 +191,7 @@ class RunFolder:
             "automorphisms": lists.patterns.automorphisms,
             **{name: getattr(lists, name) for name in LISTED},
             "scores": level.scores,
-            "numbers": np.array([level.candidates, level.instances, level.whole]),
+            "numbers": np.array([level.candidates, level.instances, level.followed, level.whole]),
             "seconds": np.array(level.seconds),
         }
         save_arrays(self.level_file(level.size), arrays)
@@ -211,10 +211,18 @@ class RunFolder:
                 graphs.node_vocabulary,
                 graphs.edge_vocabulary,
             )
-            lists = OccurrenceLists(patterns, *(arrays[name] for name in LISTED))
-            candidates, instances, whole = arrays["numbers"].tolist()
+            listed: Any = {name: arrays[name] for name in LISTED}
+            candidates, instances, followed, whole = arrays["numbers"].tolist()
             levels.append(
-                Level(lists, arrays["scores"], candidates, instances, float(arrays["seconds"]), bool(whole))
+                Level(
+                    OccurrenceLists(patterns, **listed),
+                    arrays["scores"],
+                    candidates,
+                    instances,
+                    float(arrays["seconds"]),
+                    bool(followed),
+                    bool(whole),
+                )
             )
         return levels
 

@@ -39,6 +39,7 @@ class Level:
     candidates: int  # patterns that were scored
     instances: int  # occurrences that were made
     seconds: float
+    followed: bool = True  # every way in which what was kept grows was followed
     whole: bool = False  # every pattern of this size was a candidate, whatever was left out before
 
     @property
@@ -124,25 +125,26 @@ def beam_search(
         """Complete lists of fusible patterns with few inputs at every node, and how many."""
         return narrow_lists(graphs, size, constraints, bounds.listed, threads, deadline)
 
-    def candidates(size: int, level: Level | None) -> tuple[OccurrenceLists, bool]:
-        """The lists to choose from, and whether they hold every pattern of the size."""
+    def candidates(size: int, level: Level | None) -> tuple[OccurrenceLists, bool, bool]:
+        """The lists to choose from; whether every way to grow was followed; whether every pattern is among them."""
         widest = constraints.max_in_degree or UNLIMITED
         narrow, inputs = listed(size) if constraints.fusible else (None, 0)
         if narrow is not None and inputs == widest:
-            return narrow, True
+            return narrow, True, True
         if level is None:
-            return smallest(graphs, bounds, constraints, threads), True
+            return smallest(graphs, bounds, constraints, threads), True, True
         smaller, inputs_before = listed(size - 1) if constraints.fusible else (None, 0)
         begun = level.lists
         if smaller is not None and inputs_before == widest:
             begun = bounds.cut(smaller, derived(seed, size, 2))
         grown = grown_from(begun)
-        return (grown if narrow is None else with_wide(narrow, inputs, grown)), False
+        lists = grown if narrow is None else with_wide(narrow, inputs, grown)
+        return lists, grown.followed, False
 
     level = start_from
     for size in range(START if level is None else level.size + 1, k + 1):
         begin = time.perf_counter()
-        lists, whole = candidates(size, level)
+        lists, followed, whole = candidates(size, level)
         lists = supported(lists, constraints, supports)
         if size == k:
             lists = lists.where(constraints.accepts)
@@ -151,7 +153,7 @@ def beam_search(
         best = best_rows(scores, kept, constraints.accepts(lists.patterns) if size in sizes else None)
         thin = lists.take(best).thinned(bounds.list_size, derived(seed, size, 1))
         made, seconds = int(lists.offsets[-1]), time.perf_counter() - begin
-        level = Level(thin, scores[best], len(lists), made, seconds, whole)
+        level = Level(thin, scores[best], len(lists), made, seconds, followed, whole)
         deadline.check()
         yield level
         if len(level.lists) == 0:

@@ -14,6 +14,8 @@ Fusible occurrences grow upward only: by a node all of whose consumers are insid
 s(C) counts the nodes u that no edge of C enters; each can have been the last to join (grade.search.fusible).
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -77,7 +79,7 @@ def grow(
     complete = np.any(met_in_full[parents], axis=1)
     weights = np.where(complete[ids], 1.0, sums / (parents >= 0).sum(axis=1)[ids])
     grown = OccurrenceLists.group(patterns, ids, rows, weights, complete)
-    return grown.where(constraints.may_grow)
+    return replace(grown.where(constraints.may_grow), followed=bool((rates >= 1).all()))
 
 
 def growth_rates(ways: NDArray[np.float64], capacity: int) -> NDArray[np.float64]:

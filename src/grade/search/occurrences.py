@@ -29,6 +29,9 @@ class OccurrenceLists:
     counts: NDArray[np.float64]  # [m]
     exact: NDArray[np.bool_]  # [m] the count is exact
     complete: NDArray[np.bool_]  # [m] the list holds every occurrence
+    followed: bool = (
+        True  # every way in which the lists before these grow was followed: no pattern was missed
+    )
 
     @classmethod
     def group(
