@@ -145,7 +145,7 @@ def pack(work: Path, packed: Path, results: Path) -> None:
     plain.unlink()
     again = load(f"zoo-large:{packed}")
     censuses = {}
-    for k in (3, 4, 5):
+    for k in range(3, min(5, again.largest) + 1):
         census = take_census(again, k)
         censuses[str(k)] = {"instances": census.instances, "patterns": len(census.patterns)}
     (results / "manifest.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

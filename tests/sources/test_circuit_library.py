@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import grade
 from grade.sources import load
 from grade.sources.circuits import read_netlists
 
@@ -60,3 +61,26 @@ def test_all_circuits_of_the_library() -> None:
             gates += len(re.findall(r"^\s*(?:not|x?n?and|x?n?or|buf|fflopd|ff)\s+[^;]*;", text, re.MULTILINE))
             gates += len(re.findall(r"[~|&^]", "".join(re.findall(r"assign[^;]*;", text))))
     assert graphs.nodes == gates
+
+
+XOR = "nand#1 -> nand#2; nand#1 -> nand#3; nand#2 -> nand#4; nand#3 -> nand#4"
+FULL_ADDER = (
+    "nor#1 -> nor#2; nor#1 -> nor#3; nor#2 -> nor#4; nor#3 -> nor#4; nor#4 -> nor#5; nor#4 -> nor#6; nor#5 -> nor#6;"
+    " nor#5 -> nor#7; nor#6 -> nor#8; nor#7 -> nor#8; nor#1 -> nor#9; nor#5 -> nor#9"
+)
+
+
+def test_cells_that_engineers_know_are_found_as_often_as_they_are_known_to_occur() -> None:
+    # c1355 is c499 with each XOR gate written as four NANDs.
+    with_gates = load(NETLISTS / "c499.v")
+    gates = [with_gates.node_vocabulary[kind] for kind in with_gates.node_types].count("xor")
+    assert gates == 104
+    assert grade.count(load(NETLISTS / "c1355.v"), XOR)[0].occurrences == gates
+    # c6288 multiplies 16 by 16 bits with 240 adder cells, all but 16 of them full adders.
+    assert grade.count(load(NETLISTS / "c6288.v"), FULL_ADDER)[0].occurrences == 240 - 16
+    assert grade.count(load(NETLISTS / "switch.v"), "not -> and#1 -> or; and#2 -> or")[0].occurrences == 2
+
+
+def test_the_blocks_of_a_circuit_are_its_cells() -> None:
+    blocks = grade.blocks(load(NETLISTS / "c1355.v")).blocks
+    assert [(block.nodes, block.count) for block in blocks if block.nodes == 4] == [(4, 104)]

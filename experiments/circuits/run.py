@@ -1,0 +1,192 @@
+"""A second domain: what recurs in gate-level circuits, and whether the blocks that engineers know are found.
+
+    pip install --no-deps circuitgraph lark
+    python experiments/circuits/run.py                 # minutes on one core; --netlists PATH for other circuits
+
+Three questions: are known cells found as often as they are known to occur; does `grade blocks` find them without being
+told; which patterns are more frequent than in random circuits of the same gates and degrees.
+"""
+
+import argparse
+import importlib.util
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import grade
+from grade.errors import InputError
+from grade.graphs import GraphSet
+from grade.graphs.summary import connectivity
+from grade.sources import load
+
+HERE = Path(__file__).parent
+SWITCHES = 10.0  # for each connection, between two random circuits
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A known part of a known circuit."""
+
+    name: str
+    pattern: str
+    circuit: str
+    expected: int
+    reason: str
+
+
+XOR = "nand#1 -> nand#2; nand#1 -> nand#3; nand#2 -> nand#4; nand#3 -> nand#4"
+# xy = NOR(x, y); XNOR(x, y) = NOR(NOR(x, xy), NOR(y, xy)); the sum is two of these, the carry reads both first gates.
+FULL_ADDER = (
+    "nor#1 -> nor#2; nor#1 -> nor#3; nor#2 -> nor#4; nor#3 -> nor#4; nor#4 -> nor#5; nor#4 -> nor#6; nor#5 -> nor#6;"
+    " nor#5 -> nor#7; nor#6 -> nor#8; nor#7 -> nor#8; nor#1 -> nor#9; nor#5 -> nor#9"
+)
+MULTIPLEXER = "not -> and#1 -> or; and#2 -> or"
+CELLS = (
+    Cell("XOR of four NANDs", XOR, "c1355", 104, "c499 is the same circuit with 104 XOR gates"),
+    Cell(
+        "full adder of nine NORs",
+        FULL_ADDER,
+        "c6288",
+        224,
+        "a multiplier of 240 adder cells, 16 of them half adders (Hansen, Yalcin and Hayes, 1999)",
+    ),
+    Cell("2-to-1 multiplexer", MULTIPLEXER, "mux_2", 1, "it is one"),
+    Cell("2-to-1 multiplexer", MULTIPLEXER, "switch", 2, "a crossing of two lines by two multiplexers"),
+)
+
+
+def circuit(graphs: GraphSet, name: str) -> GraphSet:
+    """One netlist by the name of its file."""
+    found = [number for number, path in enumerate(graphs.graph_names) if Path(path).stem == name]
+    if len(found) != 1:
+        raise InputError(f"{graphs.origin} has {len(found)} circuits named {name}.")
+    return graphs.subset(found)
+
+
+def without_cycles(graphs: GraphSet) -> GraphSet:
+    """The circuits without feedback."""
+    components, component = connectivity(graphs, "strong")
+    in_cycle = np.bincount(component, minlength=components)[component] > 1
+    cyclic = np.unique(graphs.graphs_of(np.flatnonzero(in_cycle)))
+    return graphs.subset(np.setdiff1d(np.arange(len(graphs)), cyclic))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--netlists", help="folder, archive or wheel of netlists; circuitgraph's when left out"
+    )
+    parser.add_argument("--out", type=Path, default=HERE / "results", help="where the results go")
+    parser.add_argument("--draws", type=int, default=100, help="random circuits to compare with")
+    arguments = parser.parse_args()
+    spec = arguments.netlists
+    if spec is None:
+        package = importlib.util.find_spec("circuitgraph")
+        if package is None or package.origin is None:
+            parser.error("circuitgraph is not installed; install it, or give --netlists")
+        spec = str(Path(package.origin).parent / "netlists")
+    graphs = load(f"circuits:{spec}")
+    lines = [
+        "# Circuits",
+        "",
+        "Made by `python experiments/circuits/run.py`, from the netlists of circuitgraph.",
+        "",
+        f"{len(graphs)} circuits, {graphs.nodes:,} gates, {graphs.edges:,} connections;"
+        f" {len(graphs.node_vocabulary)} kinds of gates and cells.",
+        "",
+        "## Known cells",
+        "",
+        "Induced occurrences by exact counting. The last column is what `grade blocks CIRCUIT` finds without being"
+        " told: blocks of the same number of gates and how often each occurs.",
+        "",
+        "| cell | gates | circuit | known | found | reason | blocks of this size |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    cells = []
+    for cell in CELLS:
+        one = circuit(graphs, cell.circuit)
+        counted = grade.count(one, cell.pattern)
+        size, found = counted.patterns[0].size, int(counted[0].occurrences)
+        same = [block.count for block in grade.blocks(one, min_count=2).blocks if block.nodes == size]
+        cells.append(
+            {
+                "cell": cell.name,
+                "circuit": cell.circuit,
+                "known": cell.expected,
+                "found": found,
+                "blocks": same,
+            }
+        )
+        lines.append(
+            f"| {cell.name} | {size} | {cell.circuit} | {cell.expected} | {found} | {cell.reason} |"
+            f" {', '.join(map(str, same)) or '-'} |"
+        )
+    acyclic = without_cycles(graphs)
+    everything = grade.blocks(acyclic)
+    units = sum(model.units for model in everything.models)
+    lines += [
+        "",
+        "## Blocks of all circuits",
+        "",
+        f"Of {len(acyclic)} circuits (blocks are regions of acyclic graphs, and the others have feedback):"
+        f" {everything.nodes:,} gates become {units:,} units. The ten blocks that save most:",
+        "",
+        "| block | gates | occurrences | circuits | gates covered |",
+        "|---|---|---|---|---|",
+    ]
+    for block in everything.blocks[:10]:
+        lines.append(
+            f"| {block.name} | {block.nodes} | {block.count:,} | {block.graphs} | {block.coverage:,} |"
+        )
+    iscas = graphs.subset(
+        [
+            n
+            for n, path in enumerate(graphs.graph_names)
+            if Path(path).stem[0] == "c" and Path(path).stem[1:].isdigit()
+        ]
+    )
+    motifs = []
+    for k in (3, 4):
+        scored = grade.significance(iscas, k, "types", draws=arguments.draws, switches=SWITCHES)
+        scores = scored.scores
+        lines += [
+            "",
+            f"## Patterns of {k} gates in the {len(iscas)} ISCAS-85 circuits",
+            "",
+            f"Against {arguments.draws} random circuits with the same gates, the same degrees and the same number of"
+            f" connections between every two kinds of gates ({SWITCHES:g} proposed switches for each connection); the"
+            f" ten patterns with the largest z-scores of {int(scores.tested.sum())} tested. p is at least"
+            f" {1 / (arguments.draws + 1):.3f} with so few draws.",
+            "",
+            "| pattern | occurrences | mean of the random ones | z | p |",
+            "|---|---|---|---|---|",
+        ]
+        z = np.where(scores.tested & scores.over, np.nan_to_num(scores.z, nan=-1.0, posinf=-1.0), -1.0)
+        for row in np.argsort(-z, kind="stable")[:10].tolist():
+            figures = {name: float(getattr(scores, name)[row]) for name in ("observed", "mean", "z", "p")}
+            motifs.append({"k": k, "pattern": str(scored.patterns[row]), **figures})
+            lines.append(
+                f"| {scored.patterns[row]} | {figures['observed']:,.0f} | {figures['mean']:,.1f} |"
+                f" {figures['z']:,.0f} | {figures['p']:.3f} |"
+            )
+    data = {
+        "circuits": len(graphs),
+        "gates": graphs.nodes,
+        "connections": graphs.edges,
+        "digest": graphs.digest,
+        "cells": cells,
+        "units": units,
+        "motifs": motifs,
+    }
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    (arguments.out / "results.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    (arguments.out / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
