@@ -113,3 +113,15 @@ def test_occurrences_are_disjoint_and_of_one_structure() -> None:
 def test_settings_that_do_not_exist_are_refused() -> None:
     with pytest.raises(InputError, match="no setting colour"):
         grade.blocks("zoo-mini", colour="red")
+
+
+def test_a_result_shows_itself(tmp_path: Path) -> None:
+    found = grade.blocks("zoo-mini", min_count=5)
+    table = found._repr_html_()
+    assert table.count("<tr>") == 11
+    assert f"<td>{found.blocks[0].name}</td><td>{found.blocks[0].nodes}</td>" in table
+    page = found.report(tmp_path / "page.html").read_text()
+    assert f"{found.units:,} units" in page
+    assert repr(found) == (
+        f"Blocks('zoo-mini': 4,187 nodes in 12 graphs as {found.units:,} units, {len(found):,} blocks)"
+    )

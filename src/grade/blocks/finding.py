@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +224,14 @@ class Blocks:
         """The table of blocks, column by column."""
         shown = [f.name for f in fields(Block) if f.name != "symbol"]
         return {name: [getattr(block, name) for block in self.blocks] for name in shown}
+
+    def report(self, out: str | Path) -> Path:
+        """Write the page: one HTML file with everything in it."""
+        # Pages lie in the layers above: they are looked up when one is asked for.
+        return Path(import_module("grade.report.block_page").write_block_page(self, Path(out)))
+
+    def _repr_html_(self) -> str:
+        return str(import_module("grade.report.block_page").blocks_html(self))
 
     def to_pandas(self) -> Any:
         """The table of blocks as a pandas.DataFrame."""

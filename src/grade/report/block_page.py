@@ -1,6 +1,7 @@
 """Blocks as one HTML file: models as outlines and pictures to open block by block, the library, who shares what."""
 
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ MOST_MODELS, MOST_BLOCKS = 300, 400  # that the page shows; a note says so when 
 MOST_DRAWN = 120  # units of a picture
 MATRIX = 30  # blocks
 LIBRARY = 100
+IN_NOTEBOOK = 10
 SHARED_BY = 12  # models that a block lists
 
 
@@ -24,6 +26,17 @@ def write_block_page(found: Blocks, out: Path) -> Path:
     with whole_file(out) as temporary:
         temporary.write_text(block_page(found), encoding="utf-8", errors="replace")
     return out
+
+
+def blocks_html(found: Blocks) -> str:
+    """The first blocks as a table for a notebook."""
+    rows = "".join(
+        f"<tr><td>{escape(block.name)}</td><td>{block.nodes:,}</td><td>{block.count:,}</td><td>{block.graphs:,}</td>"
+        f"<td>{100 * block.coverage / max(found.nodes, 1):.1f} %</td></tr>"
+        for block in found.blocks[:IN_NOTEBOOK]
+    )
+    head = "".join(f"<th>{name}</th>" for name in ("block", "nodes", "count", "graphs", "coverage"))
+    return f"<table><caption>{escape(repr(found))}</caption><tr>{head}</tr>{rows}</table>"
 
 
 def block_page(found: Blocks) -> str:
