@@ -31,9 +31,11 @@ def run(argv: tuple[str, ...], folder: Path, interrupt_after: float = PATIENCE) 
     """Run ``grade`` with these arguments in this folder."""
     out, err = folder.with_suffix(".out"), folder.with_suffix(".err")
     begin = time.monotonic()
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the child can take it
     child = os.fork()
     if child == 0:
         run_in_child(argv, folder, out, err)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     interrupted, killed = False, False
     while True:
         ended, status, usage = os.wait4(child, os.WNOHANG)
@@ -56,6 +58,7 @@ def run_in_child(argv: tuple[str, ...], folder: Path, out: Path, err: Path) -> N
     try:
         os.setpgid(0, 0)
         signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # until the command takes over
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         os.chdir(folder)
         for place, file in ((0, os.devnull), (1, out), (2, err)):
             flags = os.O_RDONLY if place == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
