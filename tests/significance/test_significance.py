@@ -174,9 +174,40 @@ def test_slow_counts_ask_for_longer_distances() -> None:
     assert slowest_time(np.stack([fast, slow, still], axis=1).astype(np.uint64)) > 10
 
 
+def test_sampled_counts_agree_with_exact_ones() -> None:
+    """The same draws; estimates of the means are unbiased, and the spread is that of counts and of sampling."""
+    graphs = random_digraph(9, 40, 170)
+    exact = significance(graphs, 4, draws=60, switches=10, seed=1, least=1)
+    sampled = significance(graphs, 4, draws=60, switches=10, seed=1, least=1, samples=400)
+    assert sampled.quality == "estimate"
+    assert sampled.instances == pytest.approx(exact.instances, rel=0.1)
+    one, other = by_key(exact, exact.scores.mean), by_key(sampled, sampled.scores.mean)
+    spread = by_key(sampled, sampled.scores.deviation)
+    frequent = [key for key in one if one[key] > 100]
+    assert len(frequent) > 5
+    for key in frequent:
+        assert abs(one[key] - other[key]) < 5 * spread[key] / np.sqrt(60)
+        assert spread[key] > by_key(exact, exact.scores.deviation)[key]
+    with np.errstate(invalid="ignore"):
+        assert np.nanmax(np.abs(sampled.scores.z)) < 10
+    assert (sampled.scores.p_over + sampled.scores.p_under >= 1).all()
+
+
+def test_p_values_of_estimates_count_the_draws() -> None:
+    graphs = planted(3)
+    found = significance(graphs, 3, "types", draws=60, switches=20, seed=1, samples=300)
+    row = next(
+        i for i, pattern in enumerate(found.patterns) if str(pattern) == "b#1 -> b#2 -> b#3; b#1 -> b#3"
+    )
+    assert found.scores.p_over[row] == pytest.approx(1 / 61)
+    assert found.scores.p_under[row] == 1
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
+        ({"samples": 0}, "The number of samples is 0"),
+        ({"samples": 10, "by_graph": True}, "one by one with exact counts only"),
         ({"null": "typs"}, "There is no null model named 'typs'"),
         ({"draws": 1}, "The number of draws is 1"),
         ({"least": 0}, "The least number of occurrences is 0"),

@@ -34,6 +34,7 @@ def significance(settings: SignificanceSettings, output: OutputSettings) -> None
             switches=settings.switches,
             least=settings.least,
             by_graph=settings.by_graph,
+            samples=settings.samples,
             seed=settings.seed,
             threads=settings.threads,
             progress=progress,

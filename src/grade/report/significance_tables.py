@@ -52,7 +52,9 @@ def score_lines(result: Significance, top: int) -> Iterator[str]:
         f"{len(result.motifs):,} are over-represented and {len(result.anti_motifs):,} under-represented (q < {LEVEL});"
         f" counts are {'exact' if result.quality == 'exact' else 'estimates'}"
     )
-    chain = f"{mixing.switches:,.0f} proposed switches for each edge, {100 * result.acceptance:.1f} % of them made"
+    chain = f"{mixing.switches:,.0f} proposed switches for each edge"
+    if result.acceptance is not None:
+        chain += f", {100 * result.acceptance:.1f} % of them made"
     if mixing.autocorrelation is not None:
         chain += f"; autocorrelation time of the slowest count {mixing.autocorrelation:.1f}"
     yield chain

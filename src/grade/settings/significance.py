@@ -40,6 +40,12 @@ class SignificanceSettings(Settings):
         "--keep-mutual",
         default=False,
     )
+    samples: int | None = option(
+        "Estimate counts from N sampled subgraphs of the set and of every draw, where exact counts are out of reach.",
+        "--samples",
+        default=None,
+        metavar="N",
+    )
     by_graph: bool = option("Test every graph by itself as well.", "--by-graph", default=False)
     seed: int = option(
         "Seed of everything random.", "--seed", default=0, metavar="N", least=0, most=2**64 - 1

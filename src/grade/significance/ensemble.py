@@ -22,6 +22,7 @@ from grade.significance.columns_file import write_columns
 from grade.significance.mixing import Mixing, choose_switches
 from grade.significance.null_models import NullModel, check_switches
 from grade.significance.p_values import Scores, score
+from grade.significance.sampled import sampled_counts
 from grade.sources import as_graphs
 
 LEVEL = 0.01  # of q, for what is called a motif
@@ -51,7 +52,7 @@ class Significance:
     null_instances: float  # mean over the draws
     quality: str  # of the counts: exact or estimate
     mixing: Mixing
-    acceptance: float  # share of the proposed moves that were made
+    acceptance: float | None  # share of the proposed moves that were made; None for sampled counts
     seconds: float
     threads: int
     by_graph: GraphScores | None = None
@@ -183,6 +184,7 @@ def significance(
     switches: float | None = None,
     least: int = 5,
     by_graph: bool = False,
+    samples: int | None = None,
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -199,6 +201,7 @@ def significance(
     switches : proposed moves for each edge between the set and a draw; chosen by `mixing` when left out
     least : patterns are tested that reach so many occurrences in the set or in some draw
     by_graph : test every graph by itself as well
+    samples : estimate all counts from so many sampled subgraphs, where exact counts are out of reach (`sampled`)
 
     >>> from grade import GraphSet
     >>> loop = [[0, 1], [0, 2], [1, 2]]  # a feed-forward loop, eight times
@@ -212,6 +215,12 @@ def significance(
     check_size(graphs, k)
     model = (NullModel(name=null) if isinstance(null, str) else null).fitted(graphs)
     check_numbers(draws, least, seed)
+    if samples is not None and (samples < 1 or by_graph):
+        raise InputError(
+            f"The number of samples is {samples}; give 1 or more."
+            if samples < 1
+            else "Graphs are tested one by one with exact counts only; leave out samples or by_graph."
+        )
     threads = thread_count(threads)
     begin = time.perf_counter()
     if switches is None:
@@ -219,6 +228,38 @@ def significance(
     else:
         check_switches(switches)
         mixing = Mixing(switches, None, None)
+    facts: dict[str, Any] = {
+        "set": graphs.origin,
+        "k": k,
+        "null": model,
+        "draws": draws,
+        "seed": seed,
+        "mixing": mixing,
+        "threads": threads,
+    }
+    if samples is not None:
+        estimates = sampled_counts(
+            graphs,
+            k,
+            model,
+            samples=samples,
+            draws=draws,
+            switches=mixing.switches,
+            least=least,
+            seed=seed,
+            threads=threads,
+            progress=progress,
+        )
+        return Significance(
+            patterns=estimates.patterns,
+            scores=estimates.scores,
+            instances=round(estimates.instances),
+            null_instances=estimates.null_instances,
+            quality="estimate",
+            acceptance=None,
+            seconds=time.perf_counter() - begin,
+            **facts,
+        )
     found = _core.null_ensemble(
         graphs.core, k, *model.arguments, mixing.switches, seed, draws, by_graph, threads, progress
     )
@@ -231,26 +272,20 @@ def significance(
     )
     below = found.get("by_graph")
     return Significance(
-        set=graphs.origin,
-        k=k,
-        null=model,
-        draws=draws,
-        seed=seed,
         patterns=patterns,
         scores=scores_of(found, draws, least),
         instances=int(found["observed"].sum(dtype=np.uint64)),
         null_instances=float(found["instances"].mean()),
         quality="exact",
-        mixing=mixing,
         acceptance=found["accepted"] / max(found["steps"], 1),
         seconds=time.perf_counter() - begin,
-        threads=threads,
         by_graph=None
         if below is None
         else GraphScores(
             below["graph"].astype(np.int64), below["pattern"].astype(np.int64), scores_of(below, draws, least)
         ),
         graph_names=tuple(graphs.graph_names) if by_graph else (),
+        **facts,
     )
 
 
