@@ -138,7 +138,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=HERE / "results")
     options = parser.parse_args()
     settings = tomllib.loads((HERE / "settings.toml").read_text())
-    write([row for k in options.sizes for row in compare(k, settings)], options.out)
+    rows: list[Row] = []
+    for k in options.sizes:
+        rows += compare(k, settings)
+        write(rows, options.out)
 
 
 if __name__ == "__main__":
