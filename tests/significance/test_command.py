@@ -47,7 +47,7 @@ def test_text_says_how_it_was_made() -> None:
     done = grade("significance", "zoo-mini", "-k", "2", "--draws", "20", "--null", "levels", "--top", "3")
     assert done.returncode == 0, done.stderr
     assert "draws of the null model 'levels'" in done.stdout
-    assert "autocorrelation time of the slowest count" in done.stdout
+    assert "autocorrelation times of counts: median" in done.stdout
     assert "one pattern alone cannot fall below q =" in done.stdout
     assert done.stderr == ""
 

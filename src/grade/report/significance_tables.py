@@ -56,7 +56,7 @@ def score_lines(result: Significance, top: int) -> Iterator[str]:
     if result.acceptance is not None:
         chain += f", {100 * result.acceptance:.1f} % of them made"
     if mixing.autocorrelation is not None:
-        chain += f"; autocorrelation time of the slowest count {mixing.autocorrelation:.1f}"
+        chain += f"; autocorrelation times of counts: median {mixing.autocorrelation:.1f}, slowest {mixing.slowest:.1f}"
     yield chain
     if mixing.mixed is False:
         yield "the chain mixes slowly: p-values hold, but motifs may be missed and z-scores exaggerate"

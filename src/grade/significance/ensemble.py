@@ -227,7 +227,7 @@ def significance(
         mixing = choose_switches(graphs, k, model, seed, threads, progress)
     else:
         check_switches(switches)
-        mixing = Mixing(switches, None, None)
+        mixing = Mixing(switches, None, None, None)
     facts: dict[str, Any] = {
         "set": graphs.origin,
         "k": k,

@@ -3,8 +3,9 @@
 A chain starts at the observed graphs; the counts of the most frequent patterns are taken at equal distances. The
 integrated autocorrelation time of a count is the number of snapshots that hold as much information as one
 independent draw, tau = 1 + 2 (rho_1 + rho_2 + ...), cut off at the first window of five times tau (Sokal, "Monte Carlo
-Methods in Statistical Mechanics", 1997). A draw is then `DISTANCE` times the largest tau away from its start: where
-correlations fall exponentially, under one per cent is left.
+Methods in Statistical Mechanics", 1997). A draw is `DISTANCE` times the median tau away from its start, and at least
+once the largest: where correlations fall exponentially, that leaves under one per cent for half of the counts, and
+under 14 for all.
 
 Where a pilot is too short for its tau, another one follows with longer distances, up to a limit. A chain that has not
 mixed by then is reported as such. Its p-values are valid all the same (`native/null_ensemble.hpp`), but draws stay near
@@ -34,9 +35,8 @@ class Mixing:
     """How far apart draws are, in proposed moves for each edge, and why."""
 
     switches: float
-    autocorrelation: (
-        float | None
-    )  # time of the slowest count, in the same unit; None where it was not measured
+    autocorrelation: float | None  # median time of the counts, same unit; None where it was not measured
+    slowest: float | None  # time of the slowest count
     mixed: bool | None  # False: the longest pilot was too short
 
 
@@ -49,22 +49,24 @@ def choose_switches(
         counts, _, _ = _core.null_series(
             graphs.core, min(k, PILOT_SIZE), *null.arguments, step, seed, SNAPSHOTS, threads, progress
         )
-        time = slowest_time(counts)
-        mixed = time * ENOUGH <= SNAPSHOTS
+        times = integrated_times(counts)
+        median, slowest = float(np.median(times)), float(times.max())
+        mixed = slowest * ENOUGH <= SNAPSHOTS
         if mixed or step * 4 > LAST_STEP:
-            return Mixing(max(float(np.ceil(DISTANCE * time * step)), 1.0), time * step, mixed)
+            switches = float(np.ceil(max(DISTANCE * median, slowest) * step))
+            return Mixing(switches, median * step, slowest * step, mixed)
         step *= 4
 
 
-def slowest_time(counts: NDArray[np.uint64]) -> float:
-    """The largest integrated autocorrelation time of the most frequent columns of [snapshots, patterns].
+def integrated_times(counts: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """The integrated autocorrelation times of the most frequent columns of [snapshots, patterns].
 
-    Counts that never change say nothing and are left out; the least time is 1.
+    Counts that never change say nothing and are left out; where all are, the time is 1.
     """
     frequent = np.argsort(-counts[0].astype(np.int64), kind="stable")[:TRACKED]
     series = counts[:, frequent].astype(float)
     varied = series[:, series.std(axis=0) > 0]
-    return max((integrated_time(column) for column in varied.T), default=1.0)
+    return np.array([integrated_time(column) for column in varied.T] or [1.0])
 
 
 def integrated_time(values: NDArray[np.float64]) -> float:
