@@ -21,9 +21,11 @@ from grade import mine as flow
 from grade.errors import FileError, InputError
 from grade.graphs import GraphSet, PatternTable
 from grade.graphs.storage import save_graph_set
+from grade.report.overlap import contained_in
 from grade.runs import Catalogue, RunFolder
 from grade.sampling.census import take_census
 from grade.sources import load
+from grade.verify import read_patterns
 from grade.verify.distinct import Selector
 
 GRADE = [sys.executable, "-m", "grade.cli"]
@@ -483,3 +485,37 @@ def test_a_distinct_few_are_shown_by_default(tmp_path: Path) -> None:
     assert Catalogue.load(RunFolder.open(tmp_path / "run").catalogue) == found.catalogue
     with pytest.raises(InputError, match="`k` is 6-3; give the smaller number first"):
         flow.mine(graphs, k="6-3")
+
+
+def test_a_search_that_starts_from_a_pattern_finds_what_contains_it(tmp_path: Path) -> None:
+    graphs = load("zoo-mini")
+    start = PatternTable.from_keys(
+        [read_patterns("Relu -> Conv", *words_of(graphs))[0].pattern.key], *words_of(graphs)
+    )
+    counted = take_census(graphs, 4)
+    inside = contained_in([start[0]], list(counted.patterns))
+    expected = {
+        pattern.key: int(count)
+        for pattern, count, found in zip(counted.patterns, counted.counts, inside, strict=True)
+        if found
+    }
+    plain = {"k": "3-4", "rank_by": "occurrences", "all": True, "top": 10_000, "beam": 10_000, "threads": 2}
+    found = flow.mine(graphs, start_from="Relu -> Conv", out=tmp_path / "run", list_size=100_000, **plain)
+    assert {motif.key: motif.support.occurrences for motif in found if motif.size == 4} == expected
+    assert len(expected) > 20
+    again = flow.mine(graphs, start_from="Relu -> Conv", out=tmp_path / "run", list_size=100_000, **plain)
+    assert again.catalogue == found.catalogue
+    several = flow.mine(graphs, start_from="* -> Conv", **plain)
+    assert {motif.key for motif in several} > {motif.key for motif in found}
+    for wishes, message in (
+        ({"start_from": "Relu -> Konv"}, "no type that matches 'Konv'"),
+        ({"start_from": "Conv -> Relu -> Concat", "k": 3}, "has 3 nodes; `k` must be larger"),
+        ({"start_from": "Conv -> Split"}, "does not occur in zoo-mini"),
+        ({"start_from": "Conv -> Relu", "fusible": True}, "do not go together"),
+    ):
+        with pytest.raises(InputError, match=message):
+            flow.mine(graphs, **{"k": 4, **wishes})
+
+
+def words_of(graphs: GraphSet) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return graphs.node_vocabulary, graphs.edge_vocabulary

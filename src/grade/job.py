@@ -61,6 +61,10 @@ class Job:
             sizes = settings.sizes
         check(settings, graphs)
         constraints.check(graphs, sizes[-1])
+        if settings.start_from is not None and constraints.fusible:
+            raise InputError(
+                "`start_from` and `fusible` do not go together: parts of fusible patterns need not be fusible."
+            )
         memory = parse_bytes(settings.memory)
         search_until = verify_until = NEVER
         if settings.time_budget is not None:
@@ -95,6 +99,8 @@ class Job:
 
 def check(settings: MineSettings, graphs: GraphSet) -> None:
     """Refuse names that are not known, and settings that do not go together."""
+    if settings.start_from is not None and (settings.complete or settings.method == "sampling"):
+        raise InputError("`start_from` is for the search; leave out `complete` and the method sampling.")
     for kind, value, known in (
         ("method", settings.method, METHODS),
         ("weighting", settings.weighting, WEIGHTINGS),

@@ -23,13 +23,14 @@ from grade.progress import OutOfTime, Progress
 from grade.runs import Catalogue, Motif
 from grade.sampling import sample as draw
 from grade.search import Constraints, Level, OccurrenceLists, beam_search
-from grade.search.beam import START, best_rows
+from grade.search.beam import START, best_rows, derived
 from grade.search.complete import frequent_patterns
 from grade.search.ranking import LogProbability, needs_estimator, ranking
 from grade.search.supports import Supports
 from grade.settings import MineSettings
 from grade.sources import as_graphs
 from grade.verify import count_patterns
+from grade.verify.start import starting_level
 
 
 def mine(
@@ -146,7 +147,14 @@ def fit(job: Job, k: int) -> LogProbability:
 def search(job: Job) -> list[Level]:
     """Grow patterns from 3 to k nodes (the paper's Algorithm 1), as far as time allows."""
     settings, largest = job.settings, job.settings.sizes[-1]
-    levels = job.run.load_levels(job.graphs)
+    if settings.start_from is None:
+        levels = job.run.load_levels(job.graphs)
+    else:
+        with job.stage("search", "start"):
+            seed = derived(settings.seed, 98)
+            first = starting_level(settings.start_from, job.graphs, largest, job.bounds, seed, job.threads)
+            levels = job.run.load_levels(job.graphs, first.size) or [first]
+            job.run.save_level(levels[0])
     surrogates: dict[int, LogProbability] = {}
     deadline = job.search_until.reporting(job.progress, "search")
     steps = beam_search(
@@ -270,6 +278,8 @@ def enumerate_all(job: Job) -> list[Level]:
 def left_out(job: Job, levels: Sequence[Level], motifs: Sequence[Motif]) -> list[str]:
     """How the result may differ from the true best patterns; nothing for a result that is complete."""
     reasons: list[str] = []
+    if job.settings.start_from is not None:
+        reasons.append(f"only patterns that contain {job.settings.start_from}")
     if job.settings.method == "sampling":
         reasons.append("only patterns of the sample")
     if needs_estimator(job.settings.rank_by):

@@ -13,6 +13,7 @@ from grade.terminal import command, progress_bar, show
 @command(
     app,
     "grade mine my-models",
+    "grade mine my-models -k 4-8 --start-from 'Conv -> BatchNormalization -> *'",
     "grade mine zoo -k 8 --out run --contains 'Conv*' --max-in-degree 2 --max-out-degree 2 --rank-by graphs",
     "grade mine my-models -k 6 --top 100 --fusible --min-graphs 5 --out fusion-candidates",
     "grade mine zoo -k 5 --complete --min-graphs 20 --closed --out frequent",

@@ -196,10 +196,10 @@ class RunFolder:
         }
         save_arrays(self.level_file(level.size), arrays)
 
-    def load_levels(self, graphs: GraphSet) -> list[Level]:
-        """The levels that are there, from size 3 on without a gap."""
+    def load_levels(self, graphs: GraphSet, first: int = 3) -> list[Level]:
+        """The levels that are there, from the first size on without a gap."""
         levels = []
-        for size in range(3, 17):
+        for size in range(first, 17):
             file = self.level_file(size)
             arrays = self.mended(lambda file=file: load_arrays(file))  # type: ignore[misc]  # bound in the loop
             if arrays is None:

@@ -44,6 +44,13 @@ class MineSettings(Settings):
         default="coverage",
         metavar="NAME",
     )
+    start_from: str | None = option(
+        "Grow from this pattern only, so that every motif contains it: text such as 'Conv -> Relu' (wildcards allowed),"
+        " a key, a small .onnx model, or torch:MODULE.",
+        "--start-from",
+        default=None,
+        metavar="PATTERN",
+    )
     method: str = option(
         "search, or sampling: the most frequent patterns of the sample, the baseline.",
         "--method",
