@@ -252,6 +252,22 @@ def test_what_can_be_counted_is_not_estimated(tmp_path: Path) -> None:
     assert not list((tmp_path / "run" / "supports").glob("*-estimates.json"))
 
 
+def test_notes_name_flags_on_the_command_line(tmp_path: Path) -> None:
+    arguments = [
+        "mine",
+        "zoo-mini",
+        "-k",
+        "3-5",
+        "--all",
+        "--min-graphs",
+        "7",
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    text = subprocess.run([*GRADE, *arguments], capture_output=True, text=True, check=True).stdout
+    assert "has --min-graphs 7; the most is 2. Lower it, or search for smaller patterns." in text
+
+
 def test_thinned_growth_is_said(graphs: GraphSet) -> None:
     """Where not every way to grow is followed, patterns can be missed, whatever ranks them."""
     bounds = {"4G": 3000, "20K": 10}  # memory: beam

@@ -105,7 +105,7 @@ def show(output: OutputSettings, data: dict[str, Any], lines: Callable[[], Itera
         print(json.dumps(data))
     else:
         for line in lines():
-            print(printable(line))
+            print(printable(with_flags(line)))
 
 
 @contextmanager
