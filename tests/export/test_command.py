@@ -1,0 +1,95 @@
+"""The commands 'grade occurrences' and 'grade export' end to end, on models in files."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.onnx_models import LIGHT
+
+onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+GRADE = [sys.executable, "-m", "grade.cli"]
+
+
+def run(folder: Path, *arguments: str, code: int = 0) -> Any:
+    done = subprocess.run([*GRADE, *arguments], capture_output=True, text=True, cwd=folder, check=False)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a set of one model, and a run on it."""
+    place = tmp_path_factory.mktemp("runs")
+    model = next(path for path in LIGHT if path.stem == "light_squeezenet")
+    run(place, "graphs", "build", str(model), "set")
+    run(place, "mine", "set", "-k", "3-4", "--top", "5", "--threads", "1", "--out", "run")
+    return place
+
+
+def test_occurrences_as_json_lines_csv_and_models(folder: Path) -> None:
+    listed = json.loads(run(folder, "occurrences", "run", "--pattern", "1", "--limit", "2", "--json").stdout)
+    assert (listed["occurrences"], listed["complete"], len(listed["list"])) == (2, False, 2)
+    first = listed["list"][0]
+    assert first["graph"].endswith("light_squeezenet.onnx")
+    assert len(first["nodes"]) == len(first["types"])
+    assert first["inputs"]
+    assert first["outputs"]
+    shown = run(folder, "occurrences", "run", "--pattern", "1", "--limit", "2").stdout
+    assert "there are more, raise --limit (2)" in shown
+    assert ", ".join(first["nodes"]) in shown
+    run(folder, "occurrences", "run", "--pattern", "1", "--to", "csv")
+    assert (folder / "occurrences-1.csv").read_text().startswith("graph,file,nodes,types")
+    made = run(
+        folder,
+        "occurrences",
+        "run",
+        "--pattern",
+        "1",
+        "--limit",
+        "2",
+        "--to",
+        "onnx",
+        "--out",
+        "cut",
+        "--json",
+    )
+    files = [folder / name for name in json.loads(made.stdout)["files"]]
+    assert len(files) == 2
+    for file in files:
+        onnx.checker.check_model(onnx.load(file), full_check=True)
+
+
+def test_an_export_says_where_it_comes_from(folder: Path) -> None:
+    made = json.loads(
+        run(folder, "export", "run", "--pattern", "1", "--to", "pytorch", "--values", "--json").stdout
+    )
+    assert made["graph"].endswith("light_squeezenet.onnx")
+    assert made["reason"] is None
+    assert (folder / made["file"]).is_file()
+    assert (folder / made["weights"]).is_file()
+    alone = run(
+        folder, "export", "run", "--pattern", "1", "--to", "pytorch", "--pattern-only", "--json"
+    ).stdout
+    assert json.loads(alone)["graph"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["occurrences", "run", "--pattern", "9999"], "--pattern is 9999, but run has patterns 1 to"),
+        (["occurrences", "run", "--pattern", "1", "--to", "xml"], "no format 'xml' for occurrences"),
+        (["occurrences", "run", "--pattern", "1", "--limit", "0"], "--limit is 0"),
+        (["occurrences", "nowhere", "--pattern", "1"], "nowhere is no run"),
+        (["occurrences", "run", "--pattern", "1", "--to", "csv", "--out", "no/where.csv"], "does not exist"),
+    ],
+)
+def test_bad_input_gets_one_sentence(folder: Path, arguments: list[str], sentence: str) -> None:
+    done = run(folder, *arguments, code=2)
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert sentence in done.stderr
