@@ -26,6 +26,21 @@ uint64_t steps_for(const Slots& slots, const NullRequest& request) {
   return static_cast<uint64_t>(std::ceil(request.sweeps * slots.size()));
 }
 
+// As many steps, unless the work is stopped before.
+void run(NullChain& chain, uint64_t steps, Random& random, const std::atomic<bool>& stop) {
+  constexpr uint64_t kSlice = 1 << 14;
+  while (steps > 0 && !stop) {
+    const uint64_t some = std::min(steps, kSlice);
+    chain.run(some, random);
+    steps -= some;
+  }
+}
+
+// Lets the caller stop work that is not counted as progress.
+KeepGoing only_watching(const KeepGoing& keep_going) {
+  return [&keep_going](double) { return !keep_going || keep_going(0); };
+}
+
 // The states at the hub of all graphs, and how the chains went there.
 struct Hub {
   std::vector<std::vector<uint32_t>> states;
@@ -35,10 +50,10 @@ struct Hub {
 void go_to_hub(const Graph& set, const NullRequest& request, int threads, const KeepGoing& keep_going, Hub& hub) {
   hub.states.resize(set.graphs());
   const RewiredGraph reader(set);
-  parallel_chunks(set.graphs(), 1, threads, keep_going, [&](int, size_t g, size_t, const std::atomic<bool>&) {
+  parallel_chunks(set.graphs(), 1, threads, keep_going, [&](int, size_t g, size_t, const std::atomic<bool>& stop) {
     const auto chain = chain_of(reader.observed(g), request);
     Random random{request.seed, kToHub, g};
-    chain->run(steps_for(chain->slots(), request), random);
+    run(*chain, steps_for(chain->slots(), request), random, stop);
     hub.states[g] = chain->slots().state();
     hub.steps += chain->steps();
     hub.accepted += chain->accepted();
@@ -149,20 +164,21 @@ void NullSums::add(const NullSums& other) {
 
 NullEnsemble null_ensemble(const Graph& set, int k, const NullRequest& request, size_t draws, bool by_graph, int threads,
                            const KeepGoing& keep_going) {
-  const PatternCounts observed = observed_counts(set, k, threads, {});
+  const KeepGoing watching = only_watching(keep_going);
+  const PatternCounts observed = observed_counts(set, k, threads, watching);
   const auto known = static_cast<uint32_t>(observed.counts.size());
   auto counters = counters_for(set, k, observed, threads);
 
   std::vector<GraphCounts> found_by(by_graph ? set.graphs() : 0);  // [graph] counts observed, by key
   if (by_graph) {
-    parallel_chunks(set.graphs(), 1, threads, {}, [&](int thread, size_t g, size_t, const std::atomic<bool>& stop) {
+    parallel_chunks(set.graphs(), 1, threads, watching, [&](int thread, size_t g, size_t, const std::atomic<bool>& stop) {
       Counter& counter = *counters[thread];
       counter.count(g, Slots(counter.graph().observed(g), false), stop);
       counter.take([&](uint32_t id, uint64_t count) { found_by[g][id] = count; });
     });
   }
   Hub hub;
-  go_to_hub(set, request, threads, {}, hub);
+  go_to_hub(set, request, threads, watching, hub);
 
   std::vector<Chains> chains;
   for (int thread = 0; thread < threads; ++thread) chains.emplace_back(set, request);
@@ -176,7 +192,7 @@ NullEnsemble null_ensemble(const Graph& set, int k, const NullRequest& request, 
       NullChain& chain = chains[thread].at_hub(counter.graph(), g, hub.states[g]);
       const uint64_t steps = chain.steps(), accepted = chain.accepted();
       Random random{request.seed, kToDraw, draw, g};
-      chain.run(steps_for(chain.slots(), request), random);
+      run(chain, steps_for(chain.slots(), request), random, stop);
       hub.steps += chain.steps() - steps;
       hub.accepted += chain.accepted() - accepted;
       counter.count(g, chain.slots(), stop);
@@ -233,7 +249,8 @@ NullEnsemble null_ensemble(const Graph& set, int k, const NullRequest& request, 
 
 NullSeries null_series(const Graph& set, int k, const NullRequest& request, size_t snapshots, int threads,
                        const KeepGoing& keep_going) {
-  const PatternCounts observed = observed_counts(set, k, threads, {});
+  const KeepGoing watching = only_watching(keep_going);
+  const PatternCounts observed = observed_counts(set, k, threads, watching);
   const size_t known = observed.counts.size();
   auto counters = counters_for(set, k, observed, threads);
   std::vector<std::vector<uint64_t>> sums(threads, std::vector<uint64_t>(snapshots * known, 0));
@@ -243,7 +260,7 @@ NullSeries null_series(const Graph& set, int k, const NullRequest& request, size
     const auto chain = chain_of(counter.graph().observed(g), request);
     Random random{request.seed, kAlong, g};
     for (size_t at = 0; at < snapshots && !stop; ++at) {
-      if (at > 0) chain->run(steps_for(chain->slots(), request), random);
+      if (at > 0) run(*chain, steps_for(chain->slots(), request), random, stop);
       counter.count(g, chain->slots(), stop);
       counter.take([&](uint32_t id, uint64_t count) {
         if (id < known) sums[thread][at * known + id] += count;
@@ -264,11 +281,11 @@ std::vector<NullGraph::Edge> null_draw(const Graph& set, const NullRequest& requ
   go_to_hub(set, request, threads, keep_going, hub);
   const RewiredGraph reader(set);
   std::vector<std::vector<NullGraph::Edge>> edges(set.graphs());
-  parallel_chunks(set.graphs(), 1, threads, keep_going, [&](int, size_t g, size_t, const std::atomic<bool>&) {
+  parallel_chunks(set.graphs(), 1, threads, keep_going, [&](int, size_t g, size_t, const std::atomic<bool>& stop) {
     const auto chain = chain_of(reader.observed(g), request);
     chain->restore(hub.states[g]);
     Random random{request.seed, kToDraw, draw, g};
-    chain->run(steps_for(chain->slots(), request), random);
+    run(*chain, steps_for(chain->slots(), request), random, stop);
     const Slots& slots = chain->slots();
     const uint32_t first = set.begin_of(g);
     for (uint32_t slot = 0; slot < slots.size(); ++slot) {

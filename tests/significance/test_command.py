@@ -1,6 +1,7 @@
 """``grade significance`` end to end."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -50,6 +51,25 @@ def test_text_says_how_it_was_made() -> None:
     assert "autocorrelation times of counts: median" in done.stdout
     assert "one pattern alone cannot fall below q =" in done.stdout
     assert done.stderr == ""
+
+
+def test_ctrl_c_stops_a_chain_that_would_run_for_hours() -> None:
+    command = ["significance", "zoo-mini", "-k", "3", "--switches", "1e8", "--draws", "2"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "grade.cli", *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.communicate(timeout=8)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, error
+    assert error == "grade: interrupted.\n"
 
 
 @pytest.mark.parametrize(
