@@ -30,7 +30,7 @@ from grade.search.supports import Supports
 from grade.settings import MineSettings
 from grade.sources import as_graphs
 from grade.verify import count_patterns
-from grade.verify.start import starting_level
+from grade.verify.starting_level import starting_level
 
 
 def mine(
