@@ -6,7 +6,7 @@ syntax      abstract syntax trees of functions of Python's standard library
 bytecode    instructions of these functions, and where control goes from each
 onnx-light  the ONNX models that the package onnx brings along for its tests
 
-The wheels (`pip download --no-deps circuitgraph molsets`) lie in the folder that GRADE_TEST_DATA names, or that is given.
+The wheels (`pip download --no-deps circuitgraph molsets`) lie in the folder that GRADE_TEST_DATA names, or in a given one.
 Syntax and bytecode differ from one version of Python to the next.
 """
 
@@ -63,7 +63,9 @@ def wheel(package: str, folder: Path | None) -> zipfile.ZipFile:
     place = folder or Path(os.environ.get("GRADE_TEST_DATA", "."))
     found = sorted(place.glob(f"{package}-*.whl"))
     if not found:
-        raise InputError(f"{place} has no wheel of {package}; get it with 'pip download --no-deps {package}'.")
+        raise InputError(
+            f"{place} has no wheel of {package}; get it with 'pip download --no-deps {package}'."
+        )
     return zipfile.ZipFile(found[-1])
 
 
@@ -150,7 +152,7 @@ def molecule(name: str, smiles: str) -> Graph:
 def molecules(folder: Path | None) -> Iterator[Graph]:
     with wheel("molsets", folder) as archive:
         packed = archive.read("moses/dataset/data/train.csv.gz")
-    rows = csv.DictReader(io.TextIOWrapper(gzip.open(io.BytesIO(packed))))
+    rows = csv.DictReader(io.StringIO(gzip.decompress(packed).decode()))
     for i, row in zip(range(MOLECULES), rows, strict=False):
         yield molecule(f"molecule-{i}", row["SMILES"])
 

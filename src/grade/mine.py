@@ -139,7 +139,7 @@ def fit(job: Job, k: int) -> LogProbability:
                 deadline.check()
                 deadline.report(values["step"] / values["steps"], f"fit k = {k}: {values['phase']}")
 
-            fit_to_folder(drawn, chosen, folder, report, job.threads)
+            fit_to_folder(drawn, chosen, folder, report)
 
     return load_estimator(job.run.folder(f"models/k-{k:02}", make)).log_probability
 

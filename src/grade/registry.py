@@ -3,8 +3,9 @@
 A new one is one new file: it calls ``register`` at import, and its package imports it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Generic, TypeVar
 
 from grade.errors import InputError
@@ -26,8 +27,9 @@ class Registry(Generic[Thing]):
     grade.errors.InputError: There is no shape named 'rng'; did you mean 'ring'? Known: ring.
     """
 
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
+    def __init__(self, kind: str, modules: Mapping[str, str] | None = None) -> None:
+        """``modules`` tells where things are that register themselves only when they are asked for."""
+        self.kind, self.modules = kind, dict(modules or {})
         self._things: dict[str, Thing] = {}
 
     def register(self, name: str) -> Callable[[Thing], Thing]:
@@ -40,19 +42,19 @@ class Registry(Generic[Thing]):
         return add
 
     def __getitem__(self, name: str) -> Thing:
+        if name not in self._things and name in self.modules:
+            import_module(self.modules[name])
         if name in self._things:
             return self._things[name]
-        near = get_close_matches(name, self._things, n=1)
+        near = get_close_matches(name, self, n=1)
         guess = f"; did you mean {near[0]!r}?" if near else "."
-        raise InputError(
-            f"There is no {self.kind} named {name!r}{guess} Known: {', '.join(sorted(self._things))}."
-        )
+        raise InputError(f"There is no {self.kind} named {name!r}{guess} Known: {', '.join(self)}.")
 
     def __contains__(self, name: object) -> bool:
-        return name in self._things
+        return name in self._things or name in self.modules
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._things))
+        return iter(sorted({*self._things, *self.modules}))
 
     def __len__(self) -> int:
-        return len(self._things)
+        return len({*self._things, *self.modules})

@@ -71,23 +71,13 @@ def test_fit_then_score_then_evaluate(run: Any, tmp_path: Path) -> None:
     assert run("score", "model", "sample", "--out", "sample.csv")[0] == 0
 
 
-def test_the_number_of_threads_changes_nothing(run: Any, tmp_path: Path) -> None:
-    for threads in ("1", "2"):
-        code, _, err = run("fit", "sample", "--out", threads, "--device", "cpu", *QUICK, "--threads", threads)
-        assert (code, err) == (0, "")
-    one, two = ((tmp_path / threads / "model.safetensors").read_bytes() for threads in ("1", "2"))
-    assert one == two
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["fit", "nothing", "--out", "model"], "nothing is not a sample"),
         (["fit", "sample", "--out", "model", "--estimator", "gan"], "no estimator named 'gan'"),
-        (["fit", "sample", "--out", "model", "--preset", "best"], "no preset 'best'"),
+        (["fit", "sample", "--out", "model", "--preset", "better"], "no preset 'better'"),
         (["fit", "sample", "--out", "model", "--set", "depth=3"], "depth=3"),
-        (["fit", "sample", "--out", "model", "--threads", "0"], "number of threads is 0"),
-        (["fit", "sample", "--out", "model", "--estimator", "frequency", "--threads", "0"], "is 0"),
         (["fit", "sample", "--out", "sample"], "sample exists and is no model"),
         (["fit", "sample", "--out", "far/away/model"], "does not exist"),
         (["score", "nothing", "census.npz", "--out", "scores.csv"], "nothing is no model"),

@@ -22,41 +22,27 @@ def test_the_papers_settings_are_those_it_prints() -> None:
 
 
 @pytest.mark.parametrize("name", list(estimators))
-def test_every_estimator_has_a_default_and_a_fast_preset(name: str) -> None:
-    small, large, fast = (
-        preset(name, "default", 300),
-        preset(name, "default", 50_000),
-        preset(name, "fast", 50_000),
+def test_presets_differ_in_what_they_cost(name: str) -> None:
+    fast, default, best = (preset(name, purpose, 300) for purpose in ("fast", "default", "best"))
+    assert {fast.estimator, default.estimator, best.estimator} == {name}
+    if name in ("frequency", "parts"):
+        assert fast == default == best
+        return
+    assert fast.maximum_steps < default.maximum_steps < best.maximum_steps
+    assert (fast.members, default.members, best.members) == (1, 1, 5)
+    assert default.width < preset(name, "default", 50_000).width
+    assert all(
+        s.evidence and s.orbit and s.kernel == "bridge" and s.steps == 0 for s in (fast, default, best)
     )
-    assert {small.estimator, large.estimator, fast.estimator} == {name}
-    if name != "frequency":
-        assert small.width < large.width
-        assert fast.width < large.width
-        assert all(s.orbit and s.kernel == "bridge" and s.steps == 0 for s in (small, large, fast))
-        limits = [preset(name, "default", 900, types).maximum_steps for types in (10, 20, 200)]
-        assert limits == [400, 800, 4_000]
-        assert preset(name).maximum_steps == 4_000, "of an unknown sample"
-
-
-def test_a_small_network_learns_many_types_from_many_occurrences_in_larger_batches_and_more_steps() -> None:
-    def most(estimator: str, name: str, occurrences: int, types: int) -> tuple[int, int, int]:
-        chosen = preset(estimator, name, occurrences, types)
-        return chosen.layers, chosen.batch, chosen.maximum_steps
-
-    assert most("autoregressive", "default", 4_999, 800) == (2, 128, 4_000)
-    assert most("autoregressive", "default", 5_000, 800) == (2, 512, 10_000)
-    assert most("autoregressive", "default", 5_000, 250) == (2, 512, 10_000)
-    assert most("autoregressive", "default", 5_000, 50) == (2, 128, 2_000), "few types need few steps"
-    assert most("autoregressive", "default", 5_000, 1_000) == (3, 256, 4_000)
-    assert most("autoregressive", "fast", 5_000, 800) == (2, 128, 4_000)
-    assert most("disco", "default", 5_000, 800) == (2, 128, 4_000)
+    limits = [preset(name, "default", 900, patterns).maximum_steps for patterns in (10, 20, 2_000)]
+    assert limits == [100, 200, 1_500], "few patterns need few steps"
 
 
 def test_what_does_not_exist_is_refused() -> None:
     with pytest.raises(InputError, match="did you mean 'disco'"):
         preset("dixco")
-    with pytest.raises(InputError, match="default, fast, paper"):
-        preset("disco", "best")
+    with pytest.raises(InputError, match="default, fast, best, paper"):
+        preset("disco", "better")
     with pytest.raises(InputError, match="no autoregressive"):
         preset("autoregressive", "paper")
 

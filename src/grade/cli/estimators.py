@@ -26,7 +26,7 @@ def fit(settings: FitSettings, output: OutputSettings) -> None:
     changes = {"seed": settings.seed, "device": settings.device, **parse_changes(settings.changes or [])}
     chosen = preset_for(samples, settings.estimator, settings.preset, **changes)
     with training_progress() as progress:
-        model = fit_to_folder(samples, chosen, settings.out, progress, settings.threads)
+        model = fit_to_folder(samples, chosen, settings.out, progress)
     data: dict[str, Any] = {
         "out": str(settings.out),
         "estimator": settings.estimator,
@@ -44,23 +44,21 @@ def fit(settings: FitSettings, output: OutputSettings) -> None:
         )
         if "steps" in data:
             yield f"steps: {data['steps']:,} of a network with {data['parameters']:,} parameters"
-        for names in data.get("interchangeable", []):
-            yield f"interchangeable types: {', '.join(names)}"
-        for k, found in data.get("calibration", {}).items():
-            model_weight, joined, rarest = found["weights"]
-            yield (
-                f"weights at k = {k}: model {model_weight:.2f}, parts joined {joined:.2f}, rarest part"
-                f" {rarest:.2f}"
-            )
-        for k, found in data.get("agreement", {}).items():
-            yield (
-                f"scores at k = {k} agree with the neighbours of all parts"
-                if found
-                else f"scores at k = {k} do not agree with the neighbours of parts: too many patterns are possible"
-            )
-        yield from data.get("left_out", [])
+        for k, found in data.get("posterior", {}).items():
+            yield from said(k, found)
 
     show(output, data, lines)
+
+
+def said(k: str, found: dict[str, Any]) -> Iterator[str]:
+    """Lines on what parts, sample and network are worth at one size."""
+    if found["parts"] is None:
+        yield f"k = {k}: scores are the model's alone, for the sample came without counts of parts"
+        return
+    parts = ", ".join(f"{name} {weight:.2f}" for name, weight in found["parts"].items() if weight > 0.005)
+    yield f"k = {k}: weights of parts: {parts}{', raked' if found['raked'] else ''}; network {found['network']:.2f}"
+    for names in found["exchangeable"]:
+        yield f"k = {k}: exchangeable types: {', '.join(names)}"
 
 
 @command(

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grade.estimators.models.encoding import GraphSpace
-from grade.estimators.protocol import Samples, as_samples, estimators, read_model, write_model
-from grade.estimators.training.loop import Report
+from grade.estimators.protocol import Report, Samples, as_samples, estimators, read_model, write_model
+from grade.estimators.space import GraphSpace
 from grade.graphs import PatternTable
 from grade.graphs.counts import Counts
 from grade.settings import EstimatorSettings
@@ -39,7 +38,6 @@ class Frequency:
         *,
         folder: Path | None = None,
         report: Report | None = None,
-        threads: int = 1,
     ) -> None:
         started = time.monotonic()
         samples = as_samples(sample)
@@ -58,20 +56,25 @@ class Frequency:
         result: NDArray[np.float64] = np.log(np.where(counts > 0, counts, UNSEEN) / total)
         return result
 
-    def save(self, folder: Path) -> None:
-        description = {
+    def describe(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        return {
             "settings": asdict(self.settings),
             "space": self.space.to_json(),
             "fitted": self.fitted,
-        }
-        write_model(folder, description, self.counts.to_arrays())
+        }, self.counts.to_arrays()
+
+    def save(self, folder: Path) -> None:
+        write_model(folder, *self.describe())
 
     @classmethod
-    def load(cls, folder: Path) -> "Frequency":
-        description, tensors = read_model(folder)
+    def restored(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> "Frequency":
         estimator = cls()
         estimator.settings = EstimatorSettings(**description["settings"])
         estimator.space = GraphSpace.from_json(description["space"])
         estimator.fitted = description["fitted"]
-        estimator.counts = Counts.from_arrays(tensors)
+        estimator.counts = Counts.from_arrays(arrays)
         return estimator
+
+    @classmethod
+    def load(cls, folder: Path) -> "Frequency":
+        return cls.restored(*read_model(folder))

@@ -1,12 +1,12 @@
 """The estimator protocol, the registry of estimators, and how a model is stored.
 
 An estimator learns the distribution of patterns from a sample and gives the log-probability of isomorphism
-classes. A new estimator is one new file that registers a class here; `grade.estimators` imports it.
+classes. A new estimator is one new file that registers a class, and a line in `MODULES`.
 """
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,16 +16,27 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from grade.errors import DeviceError, InputError
-from grade.estimators.training.loop import Report
 from grade.files import whole_folder, writable_target
 from grade.graphs import PatternTable, SubgraphSample
-from grade.machine import thread_count
 from grade.registry import Registry
 from grade.sealed import damaged_file, write_description
 from grade.settings import EstimatorSettings
 
 FORMAT = 6
 MODEL_FILE, TENSOR_FILE = "model.json", "model.safetensors"
+
+MODULES = {
+    "frequency": "grade.estimators.frequency",
+    "parts": "grade.estimators.parts",
+    **{
+        name: f"grade.estimators.models.{name}"
+        for name in ("autoregressive", "disco", "digress", "defog", "graphvae")
+    },
+}
+"""Where estimators are; only those that are asked for are imported, for most of them need torch."""
+
+Report = Callable[[dict[str, Any]], None]
+"""Receives one dictionary per logged step: phase, step, steps; of a training loss, seconds, eta ..."""
 
 Samples = SubgraphSample | Sequence[SubgraphSample]
 """One sample, or samples of several sizes for one model of them all."""
@@ -45,16 +56,20 @@ class Estimator(Protocol):
         *,
         folder: Path | None = None,
         report: Report | None = None,
-        threads: int = 1,
     ) -> None:
-        """Learn the distribution of the sample. A fit that was killed goes on from the checkpoints in
-        ``folder``; on a CPU, so many networks are trained side by side there.
-        """
+        """Learn the distribution of the sample. A fit that was killed goes on from the checkpoints in ``folder``."""
 
     def log_probability(self, patterns: PatternTable) -> NDArray[np.float64]:
         """[n] log-probability of each pattern's isomorphism class among the patterns of its size; always
         finite.
         """
+
+    def describe(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The model as values for JSON, and arrays."""
+
+    @classmethod
+    def restored(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> "Estimator":
+        """The model that `describe` described."""
 
     def save(self, folder: Path) -> None:
         """Write the model as a folder of JSON and safetensors, whole or not at all."""
@@ -64,11 +79,18 @@ class Estimator(Protocol):
         """Read what `save` wrote."""
 
 
-estimators: Registry[type[Estimator]] = Registry("estimator")
+estimators: Registry[type[Estimator]] = Registry("estimator", MODULES)
 
 
 def as_samples(sample: Samples) -> list[SubgraphSample]:
     return [sample] if isinstance(sample, SubgraphSample) else list(sample)
+
+
+def normalised(sample: SubgraphSample) -> NDArray[np.float64]:
+    """[patterns] weights of the patterns that add up to the number of occurrences."""
+    weights = sample.weighted_counts
+    result: NDArray[np.float64] = weights * (len(sample) / weights.sum())
+    return result
 
 
 def fit(
@@ -77,25 +99,24 @@ def fit(
     *,
     folder: Path | None = None,
     report: Report | None = None,
-    threads: int | None = None,
 ) -> Estimator:
-    """A new estimator of the settings' kind, fitted; on all cores where the number of threads is left open."""
+    """A new estimator of the settings' kind, fitted; with ``evidence``, as a posterior with the counts of parts."""
     estimator = estimators[settings.estimator]()
-    estimator.fit(sample, settings, folder=folder, report=report, threads=thread_count(threads))
+    if settings.evidence:
+        from grade.estimators.evidence.posterior import Posterior  # which needs this module
+
+        estimator = Posterior(estimator)
+    estimator.fit(sample, settings, folder=folder, report=report)
     return estimator
 
 
 def fit_to_folder(
-    sample: Samples,
-    settings: EstimatorSettings,
-    out: Path,
-    report: Report | None = None,
-    threads: int | None = None,
+    sample: Samples, settings: EstimatorSettings, out: Path, report: Report | None = None
 ) -> Estimator:
     """Fit and store a model. Work in progress is kept beside it, so that the same call after a kill goes on."""
     check_model_target(out)
     work = out.with_name(out.name + ".fitting")
-    estimator = fit(sample, settings, folder=work, report=report, threads=threads)
+    estimator = fit(sample, settings, folder=work, report=report)
     estimator.save(out)
     shutil.rmtree(work, ignore_errors=True)
     return estimator
@@ -147,6 +168,10 @@ def load_estimator(folder: str | Path) -> Estimator:
     """The model that is stored in a folder, whatever its kind."""
     description, _ = read_model(Path(folder))
     try:
+        if description.get("posterior"):
+            from grade.estimators.evidence.posterior import Posterior
+
+            return Posterior.load(Path(folder))
         return estimators[description["settings"]["estimator"]].load(Path(folder))
     except (KeyError, TypeError, RuntimeError) as error:
         if "CUDA" in str(error):  # torch has no class of its own for them before version 2.8

@@ -24,6 +24,11 @@ class Counts:
         table, weights = self.tables[patterns.size], self.weights[patterns.size]
         return np.append(weights, 0.0)[table.find(patterns)], float(weights.sum())
 
+    def up_to(self, size: int) -> "Counts":
+        """The counts of patterns of at most so many nodes."""
+        kept = [k for k in self.tables if k <= size]
+        return Counts({k: self.tables[k] for k in kept}, {k: self.weights[k] for k in kept})
+
     def to_arrays(self, prefix: str = "counts") -> dict[str, NDArray[Any]]:
         """Everything as arrays under names that begin with the prefix."""
         arrays: dict[str, NDArray[Any]] = {}

@@ -8,13 +8,12 @@ from dataclasses import replace
 from grade import _core
 from grade.errors import InputError
 from grade.graphs import GraphSet, SubgraphSample
-from grade.graphs.part_counts import part_size
 from grade.machine import available_memory, thread_count
 from grade.progress import Progress
 from grade.sampling.base import WEIGHTINGS, Request, samplers
 from grade.sampling.census import Census, check_size
 from grade.sampling.density import census_for, check_density, draw_to_density, reached_density
-from grade.sampling.part_census import count_parts
+from grade.sampling.part_census import MOST_NODES, count_parts
 
 BYTES_PER_DRAW, BYTES_PER_MEMBER = 48, 12  # the most that any sampler holds at a time
 
@@ -46,8 +45,8 @@ def sample(
         are chosen in proportion to their edges, as in the paper's ARS and NRS
     r, probabilities : of the enumeration tree, for Rand-ESU and Rand-FaSE only; planned when left out
     census : the full census or its file, for the density; computed when left out and needed
-    parts : count all subgraphs of up to so many nodes, too, for the estimators (`grade.graphs.part_counts`); 3 or 4
-        when left out, 0 for none
+    parts : count all subgraphs of up to so many nodes, too, for the estimators (`grade.graphs.part_counts`); 0 for
+        none; when left out, up to 5, as far as they are counted in a moment
 
     >>> graphs = GraphSet.from_edges(node_counts=[4], node_types=[0, 1, 1, 0], edge_counts=[3],
     ...                              edges=[[0, 1], [1, 2], [2, 3]], node_vocabulary=["input", "conv"])
@@ -74,7 +73,8 @@ def sample(
             f"{count:,} samples of {k} nodes need {needed / 2**30:,.1f} GiB and {free / 2**30:,.1f} GiB are free;"
             " draw fewer."
         )
-    parts = part_size(k) if parts is None else parts
+    thrifty = parts is None
+    parts = min(k - 1, MOST_NODES) if parts is None else parts
     if not 0 <= parts < k:
         raise InputError(f"The size of the parts is {parts}; give 0 (none) to {k - 1}, for k is {k}.")
     largest = _core.largest_component(graphs.core)
@@ -105,7 +105,12 @@ def sample(
         still = None if progress is None else lambda _: progress(1.0)
         # The neighbours of parts of k - 1 nodes add up to occurrences of k, unless graphs are made to count the same.
         counted = count_parts(
-            graphs, parts, threads, still, neighbours=parts == k - 1 and weighting == "occurrences"
+            graphs,
+            parts,
+            threads,
+            still,
+            neighbours=parts == k - 1 and weighting == "occurrences",
+            thrifty=thrifty,
         )
         result = replace(result, parts=counted)
     result.drawn.update(method=method, seed=seed, k=k, count=len(result), weighting=weighting)

@@ -13,6 +13,8 @@ from grade.progress import Progress
 from grade.sampling.census import take_census
 
 MOST_OCCURRENCES = 100_000_000  # whose neighbours are counted, one by one: some seconds
+MOST_COUNTED = 1_000_000_000  # occurrences of one size that are counted: some seconds
+MOST_NODES = 5  # of the largest parts, unless more are asked for
 
 
 def count_parts(
@@ -21,8 +23,11 @@ def count_parts(
     threads: int | None = None,
     progress: Progress | None = None,
     neighbours: bool = True,
+    thrifty: bool = False,
 ) -> PartCounts:
     """Count all connected induced subgraphs of 1 to ``size`` nodes, and the neighbours of those of two or more.
+
+    ``thrifty`` stops where counting takes longer than some seconds; sizes grow by about the same factor each.
 
     >>> graphs = GraphSet.from_edges(node_counts=[3], node_types=[0, 1, 1], edge_counts=[2],
     ...                              edges=[[0, 1], [0, 2]], node_vocabulary=["input", "conv"])
@@ -37,14 +42,19 @@ def count_parts(
     kinds = np.flatnonzero(counts)
     tables = {1: PatternTable.canonical(kinds[:, None] // 256, kinds[:, None, None] % 256)}
     weights = {1: counts[kinds].astype(np.float64)}
-    touched: dict[int, PatternTable] = {}
-    sums = {}
+    last, before = graphs.nodes, graphs.nodes
     for k in range(2, size + 1):
+        if thrifty and k > 3 and last * last > MOST_COUNTED * max(before, 1):
+            break
         census = take_census(graphs, k, threads, progress)
         tables[k], weights[k] = census.patterns, census.counts.astype(np.float64)
-        if neighbours and census.instances <= MOST_OCCURRENCES:
-            types, edges, automorphisms, numbers = _core.neighbours(
-                graphs.core, k, thread_count(threads), progress
-            )
-            touched[k], sums[k] = PatternTable(types, edges, automorphisms), numbers.astype(np.float64)
+        last, before = census.instances, last
+    touched: dict[int, PatternTable] = {}
+    sums = {}
+    # Those of smaller parts serve only together with those of the largest.
+    for k in range(2, size + 1) if neighbours and size in tables and last <= MOST_OCCURRENCES else ():
+        types, edges, automorphisms, numbers = _core.neighbours(
+            graphs.core, k, thread_count(threads), progress
+        )
+        touched[k], sums[k] = PatternTable(types, edges, automorphisms), numbers.astype(np.float64)
     return PartCounts(Counts(tables, weights), Counts(touched, sums) if touched else None)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from grade.settings.parameters import Settings, argument, option, setting, threads_option
+from grade.settings.parameters import Settings, argument, option, setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +27,6 @@ class EstimatorSettings(Settings):
     steps: int = setting("Training steps; 0: as many as the held-out types say.", 0)
     epochs: float = setting("Passes over the sample, in place of steps; 0: not used.", 0.0)
     maximum_steps: int = setting("The most steps when held-out types decide.", 4000)
-    held_out: float = setting(
-        "Share of the types held out to choose the number of steps, and of the occurrences to weigh what is known.",
-        0.2,
-    )
-    folds: int = setting("How many such shares are held out in turn; the mean of all decides.", 1)
     learning_rate: float = setting("Learning rate after the warm-up.", 1e-3)
     warmup: int = setting("Steps of linear warm-up.", 50)
     schedule: str = setting("Learning rate after the warm-up: constant or cosine.", "constant")
@@ -50,26 +45,15 @@ class EstimatorSettings(Settings):
     order_draws: int = setting(
         "Orders drawn per pattern in scoring; all of them where there are no more.", 16
     )
+    evidence: bool = setting(
+        "Combine the network with exact counts of small parts and with the counts of the sample.", False
+    )
     orbit: bool = setting("Correct the probability of a matrix to that of its class.", True)
-    parts: bool = setting("Weigh the model with the counts of small parts, where the sample has them.", True)
-    learn_parts: bool = setting(
-        "Learn the largest parts as well, as often as they occur, where the sample has their counts.", False
-    )
-    interchange: bool = setting(
-        "Learn types that can be exchanged without changing the counts of parts as one.", True
-    )
-    shrink: bool = setting(
-        "Correct what the model expects of a pattern by how often the sample shows it.", True
-    )
-    agree: bool = setting(
-        "Make the scores of all possible patterns agree with the counts of parts and their neighbours.", True
-    )
 
     rounds: int = setting("Noise paths (GraphVAE: latent draws) averaged per pattern.", 20)
     path_steps: int = setting("Steps of a noise path.", 20)
     kernel: str = setting("Reverse transition: bridge (exact for each component) or paper.", "bridge")
     shared_noise: bool = setting("Use the same noise for all patterns.", True)
-    stratified: bool = setting("Spread the rounds evenly: when components are lost, and orders.", True)
     crowding: float = setting("Power of a path's times: above 1, more of its steps lie near the data.", 1.0)
     states: float = setting("DisCo-E: rate as with so many states; 0: with their number, as the paper.", 5.0)
     alpha: float = setting("DisCo-E: scale of the noise schedule.", 0.8)
@@ -90,17 +74,16 @@ class FitSettings(Settings):
     )
     out: Path = option("The folder to write the model to.", "--out", metavar="MODEL")
     estimator: str = option(
-        "autoregressive, disco, digress, defog, graphvae or frequency.",
+        "autoregressive, disco, digress, defog, graphvae, parts (no network) or frequency.",
         "--estimator",
         default="autoregressive",
         metavar="NAME",
     )
-    preset: str = option("default, fast or paper.", "--preset", default="default", metavar="NAME")
+    preset: str = option("default, fast, best or paper.", "--preset", default="default", metavar="NAME")
     seed: int = option(
         "Seed of everything random.", "--seed", default=0, metavar="N", least=0, most=2**64 - 1
     )
     device: str = option("cpu, cuda, cuda:1 ..., or auto.", "--device", default="auto", metavar="DEVICE")
-    threads: int | None = threads_option()
     changes: list[str] | None = option(
         "Change a setting of the preset; may be given several times.",
         "--set",

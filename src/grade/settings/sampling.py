@@ -66,7 +66,7 @@ class SampleSettings(Settings):
         metavar="FILE",
     )
     parts: int | None = option(
-        "Also count all subgraphs of up to N nodes, which makes estimators better; 3 or 4 when left out, 0: none.",
+        "Also count all subgraphs of up to N nodes, which makes estimators better; 0: none; up to 5 when left out.",
         "--parts",
         default=None,
         metavar="N",

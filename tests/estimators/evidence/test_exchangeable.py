@@ -1,4 +1,4 @@
-"""Interchangeable types: found by the counts of parts, and merged into one."""
+"""ExchangeableTypesable types: found by the counts of parts, and merged into one."""
 
 from itertools import product
 
@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from grade import GraphSet
 from grade.estimators.evidence.exchangeable import (
+    ExchangeableTypes,
     ExpectedCounts,
-    Interchange,
     are_drawn,
     frequent_types,
     joins,
@@ -22,18 +22,18 @@ from tests.graph_sets import chains, forks_without_doubles
 
 START, END = 0, 7
 OPERATIONS = (1, 2, 3, 4)
-TWO_CLASSES = Interchange(((0, 3), (1, 2, 5)))  # type 4 is in none
+TWO_CLASSES = ExchangeableTypes(((0, 3), (1, 2, 5)))  # type 4 is in none
 
 
 def classes_of(graphs: GraphSet, size: int = 3) -> tuple[tuple[int, ...], ...]:
-    return Interchange.of(count_parts(graphs, size)).classes
+    return ExchangeableTypes.of(count_parts(graphs, size)).classes
 
 
-# Which types are interchangeable.
+# Which types are exchangeable.
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
-def test_operations_of_an_enumerated_space_are_interchangeable(size: int) -> None:
+def test_operations_of_an_enumerated_space_are_exchangeable(size: int) -> None:
     """Only they are: first and last node are as frequent as each other, in other places."""
     rows = list(product([START], *[OPERATIONS] * 4, [END])) * 4
     # Of two nodes there are too few kinds of parts to tell.
@@ -62,12 +62,12 @@ def test_types_that_depend_on_each_other_are_not() -> None:
     assert classes_of(chains(free)) == ((1, 2), (3, 4))
 
 
-def test_a_more_frequent_type_is_not_interchangeable() -> None:
+def test_a_more_frequent_type_is_not_exchangeable() -> None:
     rows = [row for row in product([START], *[OPERATIONS] * 4, [END]) for _ in range(1 + row.count(4))]
     assert classes_of(chains(rows)) == ((1, 2, 3),)
 
 
-def test_types_too_rare_to_tell_are_not_interchangeable() -> None:
+def test_types_too_rare_to_tell_are_not_exchangeable() -> None:
     """Types 5 and 6 occur in the same places; twenty times as often, that is known."""
     common = list(product([START], *[OPERATIONS] * 4, [END]))
     rare = list(product([START], (5, 6), (5, 6), OPERATIONS, OPERATIONS, [END]))
@@ -94,8 +94,8 @@ def test_a_large_set_does_not_tell_apart_what_hardly_differs() -> None:
     """Of 60,000 nodes, types that differ by 3 % are known to differ; a ranking does not need to know."""
     drawn = np.random.default_rng(0).choice((1, 2), (15_000, 4), p=[0.493, 0.507])
     parts = count_parts(chains((START, *row, END) for row in drawn.tolist()), 3)
-    assert Interchange.of(parts).classes == ((1, 2),)
-    expected = ExpectedCounts(parts.counts, Interchange(((1, 2),))).of(parts.counts.tables[3])[0]
+    assert ExchangeableTypes.of(parts).classes == ((1, 2),)
+    expected = ExpectedCounts(parts.counts, ExchangeableTypes(((1, 2),))).of(parts.counts.tables[3])[0]
     chi_square = ((parts.counts.weights[3] - expected) ** 2 / expected).mean()
     assert chi_square > 2
 
@@ -106,7 +106,7 @@ def test_a_type_fits_all_of_its_class() -> None:
     parts = count_parts(chains((START, *row, END) for row in drawn.tolist()), 3)
     near = [joins(kind, (other,), parts) for other, kind in ((1, 2), (2, 3), (1, 3))]
     assert near == [True, True, False]
-    assert Interchange.of(parts).classes == ((1, 2),)
+    assert ExchangeableTypes.of(parts).classes == ((1, 2),)
 
 
 def test_thousands_of_types_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +118,7 @@ def test_thousands_of_types_are_not_compared(monkeypatch: pytest.MonkeyPatch) ->
     assert classes_of(graphs) == ()
 
 
-def test_all_operations_of_nas_bench_201_are_interchangeable() -> None:
+def test_all_operations_of_nas_bench_201_are_exchangeable() -> None:
     graphs = nas_bench_201()
     (members,) = classes_of(graphs)
     assert {graphs.node_vocabulary[kind] for kind in members} == set(graphs.node_vocabulary) - {
@@ -139,56 +139,61 @@ def digraphs(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
     return np.array(types), np.array(edges).reshape(k, k)
 
 
-interchanges = st.sampled_from(
-    [TWO_CLASSES, Interchange(((1, 2, 3, 4),)), Interchange(((0, 1), (2, 3), (4, 5))), Interchange(((2, 4),))]
+exchangeables = st.sampled_from(
+    [
+        TWO_CLASSES,
+        ExchangeableTypes(((1, 2, 3, 4),)),
+        ExchangeableTypes(((0, 1), (2, 3), (4, 5))),
+        ExchangeableTypes(((2, 4),)),
+    ]
 )
 
 
-def relabellings(interchange: Interchange, types: np.ndarray, edges: np.ndarray) -> PatternTable:
+def relabellings(exchangeable: ExchangeableTypes, types: np.ndarray, edges: np.ndarray) -> PatternTable:
     """The digraph with the type of each node replaced by every one of its class: a row for each way."""
-    choices = [next((m for m in interchange.classes if kind in m), (kind,)) for kind in types.tolist()]
+    choices = [next((m for m in exchangeable.classes if kind in m), (kind,)) for kind in types.tolist()]
     rows = np.array(list(product(*choices)))
     return PatternTable.canonical(rows, np.repeat(edges[None], len(rows), 0))
 
 
-@given(digraphs(), interchanges)
+@given(digraphs(), exchangeables)
 def test_all_relabellings_merge_into_one_and_share_its_occurrences(
-    digraph: tuple[np.ndarray, np.ndarray], interchange: Interchange
+    digraph: tuple[np.ndarray, np.ndarray], exchangeable: ExchangeableTypes
 ) -> None:
-    table = relabellings(interchange, *digraph)
-    merged, rows = interchange.distinct(table)
+    table = relabellings(exchangeable, *digraph)
+    merged, rows = exchangeable.distinct(table)
     assert len(merged) == 1
     assert not rows.any()
-    assert interchange.merged(merged).keys == merged.keys, "idempotent"
-    np.testing.assert_allclose(interchange.log_ways(table), np.log(len(table)))
+    assert exchangeable.merged(merged).keys == merged.keys, "idempotent"
+    np.testing.assert_allclose(exchangeable.log_ways(table), np.log(len(table)))
     # Each pattern's share is the share of the ways that give it.
     _, first, ways = np.unique(table.keys, return_index=True, return_counts=True)
-    share = np.exp(interchange.log_share(table, interchange.merged(table)))
+    share = np.exp(exchangeable.log_share(table, exchangeable.merged(table)))
     np.testing.assert_allclose(share[first], ways / len(table))
 
 
-@given(digraphs(), digraphs(), interchanges)
+@given(digraphs(), digraphs(), exchangeables)
 def test_what_does_not_merge_differs_in_more_than_types_of_a_class(
-    one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray], interchange: Interchange
+    one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray], exchangeable: ExchangeableTypes
 ) -> None:
     if one[0].shape != other[0].shape:
         return
-    same = interchange.merged(
+    same = exchangeable.merged(
         PatternTable.canonical(*(np.stack(pair) for pair in zip(one, other, strict=True)))
     )
-    images = relabellings(interchange, *one)
+    images = relabellings(exchangeable, *one)
     target = PatternTable.canonical(other[0][None], other[1][None]).keys
     assert (same.keys[0] == same.keys[1]) == bool(np.isin(target, images.keys)[0])
 
 
-@given(digraphs(), interchanges)
+@given(digraphs(), exchangeables)
 def test_edges_and_other_types_survive(
-    digraph: tuple[np.ndarray, np.ndarray], interchange: Interchange
+    digraph: tuple[np.ndarray, np.ndarray], exchangeable: ExchangeableTypes
 ) -> None:
     pattern = PatternTable.canonical(digraph[0][None], digraph[1][None], list("abcdef"), list("xyz"))
-    merged = interchange.merged(pattern)
+    merged = exchangeable.merged(pattern)
     assert (merged.node_vocabulary, merged.edge_vocabulary) == (tuple("abcdef"), tuple("xyz"))
-    first = {kind: members[0] for members in interchange.classes for kind in members}
+    first = {kind: members[0] for members in exchangeable.classes for kind in members}
     expected = sorted(first.get(kind, kind) for kind in digraph[0].tolist())
     assert sorted(merged.node_types[0].tolist()) == expected
     untyped = [PatternTable.canonical(np.zeros_like(t.node_types), t.edges).keys for t in (pattern, merged)]
@@ -207,7 +212,7 @@ def test_small_patterns() -> None:
 
 @given(digraphs())
 def test_without_classes_patterns_stand_for_themselves(digraph: tuple[np.ndarray, np.ndarray]) -> None:
-    nothing = Interchange()
+    nothing = ExchangeableTypes()
     pattern = PatternTable.canonical(digraph[0][None], digraph[1][None])
     assert not nothing
     assert nothing.merged(pattern).keys == pattern.keys
@@ -224,7 +229,7 @@ def test_no_patterns_merge_into_none() -> None:
 
 
 def test_a_set_is_drawn_or_enumerated() -> None:
-    classes = Interchange((OPERATIONS,))
+    classes = ExchangeableTypes((OPERATIONS,))
     every = list(product([START], *[OPERATIONS] * 4, [END]))
     assert not are_drawn(count_parts(chains(every), 3), classes)
     assert not are_drawn(count_parts(forks_without_doubles(OPERATIONS), 3), classes)
@@ -235,7 +240,7 @@ def test_a_set_is_drawn_or_enumerated() -> None:
 
 def test_merged_counts_are_the_counts_of_graphs_of_merged_types() -> None:
     rows = np.random.default_rng(1).choice(OPERATIONS, (300, 4))
-    counts = Interchange((OPERATIONS,)).merged_counts(
+    counts = ExchangeableTypes((OPERATIONS,)).merged_counts(
         count_parts(chains((START, *r, END) for r in rows.tolist()), 3).counts
     )
     ones = count_parts(chains([(START, 1, 1, 1, 1, END)] * 300), 3).counts
@@ -247,7 +252,7 @@ def test_merged_counts_are_the_counts_of_graphs_of_merged_types() -> None:
 
 def test_in_an_enumerated_space_what_is_expected_is_what_occurs() -> None:
     parts = count_parts(chains(product([START], *[OPERATIONS] * 4, [END])), 4)
-    expected = ExpectedCounts(parts.counts, Interchange((OPERATIONS,)))
+    expected = ExpectedCounts(parts.counts, ExchangeableTypes((OPERATIONS,)))
     for size, table in parts.counts.tables.items():
         found, total = expected.of(table)
         np.testing.assert_allclose(found, parts.counts.weights[size])
@@ -257,5 +262,5 @@ def test_in_an_enumerated_space_what_is_expected_is_what_occurs() -> None:
 def test_what_is_expected_does_not_depend_on_what_of_a_class_occurs() -> None:
     table = PatternTable.from_keys(["1.2/0>1", "2.1/0>1", "2.2/0>1", "1.4/0>1"])
     parts = count_parts(chains([(1, 2)] * 12 + [(1, 4)] * 3), 2)
-    found, _ = ExpectedCounts(parts.counts, Interchange(((1, 2),))).of(table)
+    found, _ = ExpectedCounts(parts.counts, ExchangeableTypes(((1, 2),))).of(table)
     np.testing.assert_allclose(found, [3, 3, 3, 1.5])

@@ -39,7 +39,6 @@ SMALL = EstimatorSettings(
     orders="level",
     rounds=4,
     path_steps=5,
-    shrink=False,
     device="cuda",
 )
 

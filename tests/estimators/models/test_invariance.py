@@ -64,7 +64,7 @@ def test_the_autoregressive_score_over_all_orders_is_the_same(family: str) -> No
 def test_the_path_estimate_is_the_same_within_its_noise(name: str) -> None:
     table, other = patterns()
     sample = uniform_sample(*census_201(4), 279, 0)
-    model = fit(sample, replace(SMALL, estimator=name, orders="level", rounds=32, path_steps=5))
+    model = fit(sample, replace(SMALL, estimator=name, orders="level", rounds=64, path_steps=5))
     first, second = model.log_probability(table), model.log_probability(other)
     model.settings = replace(model.settings, seed=1)
     noise = np.abs(model.log_probability(table) - first).mean()

@@ -11,11 +11,10 @@ from torch import Tensor, nn
 from grade.errors import InputError
 from grade.estimators import Estimator, fit, load_estimator, preset
 from grade.estimators.models.autoregressive import Autoregressive
-from grade.estimators.models.encoding import Graphs, GraphSpace
-from grade.estimators.models.network import NetworkEstimator, best_common_step
+from grade.estimators.models.encoding import Graphs, encode
 from grade.estimators.protocol import FORMAT, MODEL_FILE, TENSOR_FILE
+from grade.estimators.space import GraphSpace
 from grade.estimators.training import loop
-from grade.estimators.training.loop import Trained
 from grade.graphs import PatternTable
 from grade.settings import EstimatorSettings
 from tests.estimators.spaces import all_classes, census_201, sample_of, uniform_sample
@@ -64,7 +63,7 @@ def test_self_loops_and_cycles_are_learned_where_the_sample_has_them() -> None:
     table = PatternTable.canonical([[0, 1, 1], [0, 1, 1], [0, 0, 1]], [RING, loop, CHAIN], NAMES)
     space = GraphSpace.of([sample_of(table, np.array([1, 1, 1]))])
     assert (space.loops, space.acyclic, space.node_states) == (True, False, 6)
-    graphs, inside = space.encode(table)
+    graphs, inside = encode(space, table)
     assert inside.all()
     assert sorted(graphs.nodes[1].tolist()) != sorted(graphs.nodes[0].tolist())
     model = fit(sample_of(table, np.array([50, 50, 5])), replace(QUICK, steps=60))
@@ -127,13 +126,13 @@ def test_a_model_does_not_replace_other_files(model: Estimator, tmp_path: Path) 
     assert (tmp_path / "thesis" / "chapter.txt").read_text() == "irreplaceable"
 
 
-def test_held_out_types_choose_the_steps_and_a_killed_fit_goes_on(
+def test_held_out_patterns_choose_the_steps_and_a_killed_fit_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
     table, counts = census_201(4)
     sample = uniform_sample(table, counts, 150, 0)
-    settings = replace(QUICK, steps=0, maximum_steps=80, members=2, learning_rate=3e-2, warmup=5, folds=2)
+    settings = replace(QUICK, steps=0, maximum_steps=80, members=2, learning_rate=3e-2, warmup=5)
     original, calls = Autoregressive.loss, 0
 
     def counted(self: Autoregressive, network: nn.Module, graphs: Graphs) -> Tensor:
@@ -147,17 +146,13 @@ def test_held_out_types_choose_the_steps_and_a_killed_fit_goes_on(
     deadline = -1
     whole = fit(sample, settings)
     total = calls
-    histories = [dict(history) for history in whole.fitted["held_out"]]
-    assert len(histories) == 2
-    means = {
-        step: histories[0][step] + histories[1][step] for step in histories[0].keys() & histories[1].keys()
-    }
-    assert whole.fitted["steps"] == min(means, key=means.__getitem__)
+    history = dict(whole.fitted["held_out"])
+    assert whole.fitted["steps"] == min(history, key=history.__getitem__)
 
     calls, deadline = 0, total - whole.fitted["steps"] // 2  # in the middle of the last training
     with pytest.raises(KeyboardInterrupt):
-        fit(sample, settings, folder=tmp_path / "work", threads=1)
-    resumed = fit(sample, settings, folder=tmp_path / "work", threads=1)
+        fit(sample, settings, folder=tmp_path / "work")
+    resumed = fit(sample, settings, folder=tmp_path / "work")
     assert calls <= total + 1  # what was done was not done again
     assert resumed.log_probability(table).tolist() == whole.log_probability(table).tolist()
     lines = (tmp_path / "work" / "metrics.jsonl").read_text().splitlines()
@@ -165,44 +160,6 @@ def test_held_out_types_choose_the_steps_and_a_killed_fit_goes_on(
 
     with pytest.raises(InputError, match="another fit"):
         fit(sample, replace(settings, seed=7), folder=tmp_path / "work")
-
-
-@pytest.mark.parametrize(
-    ("held_out", "folds"), [(0.0, 1), (1.0, 1), (-0.1, 1), (0.2, 6), (0.2, 0), (float("nan"), 1)]
-)
-def test_shares_that_cannot_be_held_out_are_refused(held_out: float, folds: int) -> None:
-    table, counts = census_201(4)
-    with pytest.raises(InputError, match="set held_out above 0"):
-        fit(uniform_sample(table, counts, 50, 0), replace(QUICK, held_out=held_out, folds=folds))
-
-
-def test_the_best_step_is_the_best_on_average() -> None:
-    trials = [
-        Trained(nn.Identity(), 0, 0.0, [(10, 5.0), (20, 1.0), (30, 9.0)]),
-        Trained(nn.Identity(), 0, 0.0, [(10, 5.0), (20, 8.0)]),
-    ]
-    assert best_common_step(trials) == (20, 4.5)
-
-
-def test_counts_of_the_sample_correct_the_model() -> None:
-    table, counts = census_201(4)
-    sample = uniform_sample(table, counts, 200, 0)
-    model = fit(sample, QUICK)
-    assert isinstance(model, NetworkEstimator)
-    corrected = model.log_probability(table)
-    model.settings = replace(QUICK, shrink=False)
-    plain = model.log_probability(table)
-    seen = np.isin(table.keys, sample.patterns.keys)
-    ((alone, weighed),) = model.weighing.calibrations.values()
-    assert alone == weighed, "the sample has no counts of parts"
-    own = np.zeros(len(table))
-    order = np.argsort(table.keys)
-    own[order[np.searchsorted(table.keys[order], sample.patterns.keys)]] = sample.counts
-    np.testing.assert_allclose(corrected, alone.score(plain, np.zeros((len(table), 2)), own))
-    assert (corrected[~seen] < plain[~seen] + alone.constant).all()
-    assert (corrected - plain)[own == own.max()].min() > alone.constant
-    without = fit(sample, replace(QUICK, shrink=False))
-    np.testing.assert_array_equal(without.log_probability(table), plain)
 
 
 @pytest.mark.parametrize("estimator", ["autoregressive", "disco"])

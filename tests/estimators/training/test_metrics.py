@@ -14,7 +14,8 @@ from grade.settings import EstimatorSettings
 from tests.estimators.spaces import census_201, uniform_sample
 
 BOARD = "torch.utils.tensorboard.writer"
-SETTINGS = EstimatorSettings(layers=1, width=16, heads=2, steps=150, batch=16, device="cpu")
+PHASES = ("trial", "member-0")
+SETTINGS = EstimatorSettings(layers=1, width=16, heads=2, steps=150, batch=16, evidence=True, device="cpu")
 
 
 class Writer:
@@ -51,8 +52,7 @@ def test_metrics_hold_phase_step_loss_and_time_left(tmp_path: Path) -> None:
     lines, reported = fit_in(tmp_path / "work")
     assert lines == reported
     steps = [(line["phase"], line["step"], line["steps"]) for line in lines]
-    phases = ("rehearsal-0", "member-0")
-    assert steps == [(phase, step, 150) for phase in phases for step in (100, 150)]
+    assert steps == [(phase, step, 150) for phase in PHASES for step in (100, 150)]
     for line in lines:
         assert 0 < line["loss"] < 50
         assert line["eta"] == pytest.approx(line["seconds"] / line["step"] * (150 - line["step"]))
@@ -66,7 +66,7 @@ def test_tensorboard_gets_the_loss_by_phase_and_step(
 ) -> None:
     lines, _ = fit_in(tmp_path / "work")
     folder = tmp_path / "work" / "tensorboard"
-    for phase in ("rehearsal-0", "member-0"):
+    for phase in PHASES:
         own = [("loss", line["loss"], line["step"]) for line in lines if line["phase"] == phase]
         assert board.pop(str(folder / phase)) == own
     assert not board

@@ -26,12 +26,17 @@ class TooManyError(Exception):
 
 
 def possible_patterns(
-    parts: Counts, k: int, most: int = MOST, progress: Callable[[float], None] = lambda share: None
+    parts: Counts,
+    k: int,
+    most: int = MOST,
+    chosen: NDArray[np.int64] | None = None,
+    progress: Callable[[float], None] = lambda share: None,
 ) -> PatternTable | None:
     """All patterns of k nodes whose connected parts of k - 1 nodes all occur; None if there are more than ``most``
     ways to put a node beside a part that are to be looked at.
 
     ``parts`` are all that occur of 2 and k - 1 nodes; with those of 3, if they are there, fewer candidates are left.
+    Where rows of these parts are ``chosen``, only patterns that contain one of them are found.
 
     >>> edge = PatternTable.canonical([[0, 1]], [[[0, 1], [0, 0]]])
     >>> found = possible_patterns(Counts({2: edge}, {2: np.ones(1)}), 3)
@@ -41,7 +46,7 @@ def possible_patterns(
     kept = [PatternTable.canonical(np.zeros((0, k), np.uint16), np.zeros((0, k, k), np.uint8))]
     seen = 0
     try:
-        for share, types, edges in beside(parts, k):
+        for share, types, edges in beside(parts, k, chosen):
             progress(share)
             seen += len(types)
             if seen > most:
@@ -57,14 +62,17 @@ def possible_patterns(
     return PatternTable.concatenate(kept).unique()
 
 
-def beside(parts: Counts, k: int) -> Iterator[tuple[float, NDArray[np.uint16], NDArray[np.uint8]]]:
+def beside(
+    parts: Counts, k: int, chosen: NDArray[np.int64] | None = None
+) -> Iterator[tuple[float, NDArray[np.uint16], NDArray[np.uint8]]]:
     """The parts of k - 1 nodes with another node beside them, some parts at a time: (share of the parts that came
     before, types [n, k], edges [n, k, k]).
 
     The new node is tied to one node of the part after the other, in every way that two nodes are. What would connect
     three nodes as no three are is dropped on the way.
     """
-    table = parts.tables[k - 1]
+    whole = parts.tables[k - 1]
+    table = whole if chosen is None else whole.take(chosen)
     known = Ties(parts, k)
     for begin in range(0, len(table), PARTS):
         own = table.take(np.arange(begin, min(begin + PARTS, len(table))))

@@ -1,9 +1,9 @@
-"""Interchangeable types: node types that say nothing about where a node is.
+"""Exchangeable types: node types that say nothing about where a node is.
 
 In a search space that was enumerated or drawn at random, no operation is special: put another one in its place, and a
 graph comes out that is just as likely. The exact counts of small parts tell which types are like that.
 
-What is interchangeable need not be learned. With the types of a class merged into one, a pattern c becomes a merged
+What is exchangeable need not be learned. With the types of a class merged into one, a pattern c becomes a merged
 pattern S, and of its N(S) occurrences
 
     N(S) |Aut(S)| / |Aut(c)| / m^n
@@ -11,7 +11,7 @@ pattern S, and of its N(S) occurrences
 are expected to be c, where n nodes of S have a type of a class of m types: there are m^n ways to give them types, and
 |Aut(S)| / |Aut(c)| of them give c. So there is less to learn, from as many occurrences. In a set that was drawn at
 random, patterns that merge into one are equally likely and yet do not occur equally often; how much one is ahead of the
-others, its parts tell (`Weighing.ahead` in `grade.estimators.evidence.posterior`).
+others, its parts tell (`MergedParts.log_share`).
 
 In a set that was enumerated, they do occur equally often, but for one case. A set that has no graph twice has one graph
 where two symmetric nodes have types a and b, as it has one where both have a; a random draw gives the first twice as
@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from grade.estimators.evidence.part_sources import affordable_size, part_sources
 from grade.graphs.counts import Counts
 from grade.graphs.part_counts import PartCounts
 from grade.graphs.patterns import PatternTable
@@ -33,18 +34,20 @@ TOLERANCE = 0.05  # relative error that is none: in a large set, chance is small
 FEWEST_PARTS = 10  # so many kinds of parts have to be compared, of each of which ...
 FEWEST_COUNTED = 5  # so many occurrences are expected, below which chi-square says nothing
 DRAWN = 0.5  # chi-square relative to its mean: about 1 where types were drawn, and 0 where all are there
+MOST_NODES = 4  # of the parts that are compared
 MOST_TYPES = 256  # of that many, no set was enumerated or drawn at random, and comparing all takes long
 
 
 @dataclass(frozen=True)
-class Interchange:
-    """Classes of interchangeable node types, each of two types or more, ascending."""
+class ExchangeableTypes:
+    """Classes of exchangeable node types, each of two types or more, ascending."""
 
     classes: tuple[tuple[int, ...], ...] = ()
 
     @classmethod
-    def of(cls, parts: PartCounts) -> "Interchange":
+    def of(cls, parts: PartCounts) -> "ExchangeableTypes":
         """The classes of a set, by its counts of parts: each type joins the first class that it fits."""
+        parts = parts.up_to(MOST_NODES)
         classes: list[tuple[int, ...]] = []
         for kind in [] if too_many_types(parts) else frequent_types(parts):
             for i, members in enumerate(classes):
@@ -101,25 +104,25 @@ class Interchange:
 class ExpectedCounts(Counts):
     """How often each pattern is expected, from the counts of what it merges into."""
 
-    def __init__(self, counts: Counts, interchange: Interchange) -> None:
-        merged = interchange.merged_counts(counts)
+    def __init__(self, counts: Counts, exchangeable: ExchangeableTypes) -> None:
+        merged = exchangeable.merged_counts(counts)
         super().__init__(merged.tables, merged.weights)
-        self.interchange = interchange
+        self.exchangeable = exchangeable
 
     def of(self, patterns: PatternTable) -> tuple[NDArray[np.float64], float]:
-        merged = self.interchange.merged(patterns)
+        merged = self.exchangeable.merged(patterns)
         counts, total = super().of(merged)
-        return counts * np.exp(self.interchange.log_share(patterns, merged)), total
+        return counts * np.exp(self.exchangeable.log_share(patterns, merged)), total
 
 
-def are_drawn(parts: PartCounts, interchange: Interchange) -> bool:
+def are_drawn(parts: PartCounts, exchangeable: ExchangeableTypes) -> bool:
     """Whether patterns that merge into one without symmetry differ in their counts as chance makes them differ, rather
     than hardly at all: whether the set was drawn, and not enumerated.
     """
-    expectation = ExpectedCounts(parts.counts, interchange)
+    expectation = ExpectedCounts(parts.counts, exchangeable)
     squares, freedom = 0.0, 0
     for size, table in parts.counts.tables.items():
-        merged, rows = interchange.distinct(table)
+        merged, rows = exchangeable.distinct(table)
         expected = expectation.of(table)[0]
         compared = (merged.automorphisms == 1)[rows] & (expected >= FEWEST_COUNTED)
         counts, expected = parts.counts.weights[size][compared], expected[compared]
@@ -149,7 +152,7 @@ def joins(kind: int, members: tuple[int, ...], parts: PartCounts) -> bool:
     """Whether parts with this type occur as often as if the types of all nodes that have it or one of the members' had
     been drawn from these at random: the parts of every size.
     """
-    together = Interchange(((*members, kind),))
+    together = ExchangeableTypes(((*members, kind),))
     for size in range(1, parts.size + 1):  # the smallest first: they tell most types apart, and are few
         table, weights = parts.counts.tables[size], parts.counts.weights[size]
         rows = np.flatnonzero((table.node_types == kind).any(1))
@@ -163,3 +166,34 @@ def joins(kind: int, members: tuple[int, ...], parts: PartCounts) -> bool:
         if len(squares) and squares.mean() > max(DISPERSION, 1 + 3 * np.sqrt(2 / len(squares))):
             return False
     return True
+
+
+class MergedParts:
+    """The counts of parts with exchangeable types merged, and what they say of patterns that merge into one."""
+
+    def __init__(self, types: ExchangeableTypes, parts: PartCounts) -> None:
+        self.types, self.own = types, parts
+        beside = parts.neighbours
+        self.parts = PartCounts(
+            types.merged_counts(parts.counts), None if beside is None else types.merged_counts(beside)
+        )
+        self.expected = ExpectedCounts(parts.counts, types)  # were types given at random
+        # Whether patterns that merge differ by chance, or only where they are symmetric.
+        self.drawn = not types or are_drawn(parts, types)
+
+    def log_share(self, patterns: PatternTable) -> NDArray[np.float64]:
+        """[n] log of the share that each pattern is expected to have in its merged pattern: as if types were given at
+        random, times how much its own parts are ahead of what that would make them. Where types were not drawn, only
+        patterns that merge into a symmetric one differ, whatever their parts do.
+        """
+        if not self.types:
+            return np.zeros(len(patterns))
+        merged = self.types.merged(patterns)
+        largest = affordable_size(patterns.size, min(self.own.size, 4))
+        ahead = (
+            part_sources(patterns, self.own.counts, largest) - part_sources(patterns, self.expected, largest)
+        )[:, 0]
+        if not self.drawn:
+            ahead = np.where(merged.automorphisms > 1, ahead, 0.0)
+        # Rounded, so that where there is no difference rounding makes none.
+        return self.types.log_share(patterns, merged) + ahead.round(6)

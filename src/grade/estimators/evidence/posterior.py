@@ -1,278 +1,293 @@
-"""Weighing: from a model's probabilities to scores, with all else that is known of the patterns.
+"""The posterior: what the counts of parts, the counts of the sample and a network say together.
 
-model's probability of a class of merged types           networks (`grade.estimators.models.network`)
-weighed with the counts of its parts, and corrected by
-how often the sample shows it                            `grade.estimators.evidence.calibration`
-made to agree with the neighbours of all parts           `grade.estimators.evidence.raking`
-divided among the classes that merge into it             `grade.estimators.evidence.exchangeable`
-and shifted by what their own parts are ahead of others  `grade.graphs.part_counts`
+For the patterns of each size that there is a sample of:
 
-Each step is there only where the settings want it and the sample came with what it needs.
+exact counts of parts                      a first estimate (`grade.estimators.evidence.part_model`)
+what is left over, by the network          weighed in if it foretells held-out patterns better than parts alone
+the sample's own counts                    the Gamma-Poisson posterior (`grade.estimators.evidence.rates`)
+
+The network is trained on the same sample. Its trial was not shown a fifth of the patterns: of all that can occur and
+that it was not shown, the sample shows just these. Parts alone, and parts with the network, are asked to tell them
+apart; where the network adds less than the price of a weight, it gets none, and the posterior is that
+of parts and sample.
+
+All of this is done with exchangeable node types merged (`grade.estimators.evidence.exchangeable`), if that foretells a
+fifth of the occurrences better, from the others, than it does with all types apart.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from functools import partial
-from typing import Any
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grade.estimators.evidence.apriori import possible_patterns
-from grade.estimators.evidence.calibration import Calibration, Rehearsal, calibrate
-from grade.estimators.evidence.exchangeable import ExpectedCounts, Interchange, are_drawn, too_many_types
-from grade.estimators.evidence.raking import Agreement, agree
-from grade.estimators.models.batches import normalised
+from grade.estimators.evidence.candidates import Candidates, candidates
+from grade.estimators.evidence.exchangeable import ExchangeableTypes, MergedParts
+from grade.estimators.evidence.part_model import FEWEST_SEEN, PartModel, fit_part_model
+from grade.estimators.evidence.raking import Raking
+from grade.estimators.evidence.rates import Rates, fit_rates
+from grade.estimators.protocol import (
+    Estimator,
+    Report,
+    Samples,
+    as_samples,
+    estimators,
+    normalised,
+    read_model,
+    write_model,
+)
+from grade.estimators.space import GraphSpace
 from grade.graphs import PatternTable, SubgraphSample
 from grade.graphs.counts import Counts
-from grade.graphs.node_deletions import connected_parts
 from grade.graphs.part_counts import PartCounts
 from grade.settings import EstimatorSettings
 
-FEWEST_TYPES = 10  # with fewer types, hiding some says nothing
-AT_ONCE = 5_000  # patterns scored between two reports
-CALIBRATIONS = ("calibration_alone", "calibration")  # names in a stored model
+SHOWN = 0.8  # of the occurrences, to exchangeable types
+MOST_ASKED = (
+    4_000  # patterns that a network's worth is measured on; a tenth where each takes hundreds of evaluations
+)
+ONE = np.ones(1)
 
 Values = NDArray[np.float64]
-Model = Callable[[PatternTable], Values]
-"""[n] log-probability of each class of merged types."""
-Tell = Callable[[str, float], None]
-"""Receives what is done, and the share of it that is done already."""
 
 
-class Weighing:
-    """What is known besides the model: the sample's counts, those of parts, and how they are weighed."""
+@dataclass(frozen=True, eq=False)
+class SizeModel:
+    """What is known of patterns of one size, with exchangeable types merged."""
 
-    def __init__(self, counts: Counts, parts: PartCounts | None, settings: EstimatorSettings) -> None:
-        self.parts = parts
-        self.interchange = Interchange()
-        if parts is not None and settings.interchange:
-            self.interchange = Interchange.of(parts)
-        self.counts = counts
-        self.merged_counts = self.interchange.merged_counts(counts)
-        self.merged_parts: PartCounts | None = None
-        self.expected_parts: PartCounts | None = None  # as they would occur if types were given at random
-        self.drawn = True  # whether patterns that merge differ by chance, or only where they are symmetric
-        if parts is not None:
-            self.drawn = not self.interchange or are_drawn(parts, self.interchange)
-            beside = parts.neighbours
-            self.merged_parts = PartCounts(
-                self.interchange.merged_counts(parts.counts),
-                None if beside is None else self.interchange.merged_counts(beside),
-            )
-            self.expected_parts = PartCounts(ExpectedCounts(parts.counts, self.interchange))
-        # By number of nodes: of the model alone, and weighed with its parts.
-        self.calibrations: dict[int, tuple[Calibration, Calibration]] = {}
-        # By number of nodes, and whether counts of the sample are used; None where agreement is out of reach.
-        self.agreements: dict[tuple[int, bool], Agreement | None] = {}
+    merged: MergedParts
+    seen: Counts  # in the sample, of merged patterns
+    parts: PartModel
+    occurrences: float  # in the sample
+    network: tuple[float, float, float] = (
+        0.0,
+        1.0,
+        0.0,
+    )  # constant, weight of the parts, weight of the network
 
-    @classmethod
-    def of(cls, samples: Sequence[SubgraphSample], settings: EstimatorSettings) -> "Weighing":
-        counts = Counts({s.size: s.patterns for s in samples}, {s.size: normalised(s) for s in samples})
-        parts = [s.parts for s in samples if s.parts is not None]
-        most = max(parts, key=lambda p: (p.size, p.neighbours is not None), default=None)
-        return cls(counts, most, settings)
+    def log_expected(self, merged: PatternTable, log_probability: Values | None) -> Values:
+        """[n] log of how often the sample is expected to show each merged pattern."""
+        expected = self.parts.log_expected(merged)
+        if log_probability is None or self.network[2] == 0:
+            return expected
+        constant, own, network = self.network
+        return np.asarray(constant + own * expected + network * log_probability)
 
-    # Fitting.
+    def log_share(self, patterns: PatternTable, estimator: Estimator | None) -> Values:
+        """[n] log of the share that each pattern is expected to have among all occurrences."""
+        merged, rows = self.merged.types.distinct(patterns)
+        asked = estimator is not None and self.network[2] > 0
+        values = estimator.log_probability(merged) if estimator is not None and asked else None
+        expected = self.parts.rates.updated(self.log_expected(merged, values), self.seen.of(merged)[0])
+        share: Values = expected[rows] + self.merged.log_share(patterns) - np.log(self.occurrences)
+        return share
 
-    def wanted(self, samples: Sequence[SubgraphSample], settings: EstimatorSettings) -> bool:
-        """Whether there is something to weigh, and samples that can tell how."""
-        return self.weighs(settings) and any(len(s.patterns) >= FEWEST_TYPES for s in samples)
 
-    def weighs(self, settings: EstimatorSettings) -> bool:
-        """Whether there is something to weigh the model with. Without the orbit correction, scores are of single
-        matrices, and counts are of classes.
-        """
-        return settings.orbit and (settings.shrink or (settings.parts and self.parts is not None))
+class Posterior:
+    """An estimator that combines another one with the counts of parts and of the sample; or these alone."""
 
-    def calibrate(
+    def __init__(self, estimator: Estimator | None = None) -> None:
+        self.settings = EstimatorSettings()
+        self.estimator = estimator
+        self.evaluations = 0
+        self.fitted: dict[str, Any] = {}
+        self.parts: PartCounts | None = None
+        self.counts = Counts({}, {})
+        self.sizes: dict[int, SizeModel] = {}
+
+    def fit(
         self,
-        samples: Sequence[SubgraphSample],
-        hidden: Sequence[Sequence[NDArray[np.int64]]],
-        models: Sequence[Model],
-        held_out: Sequence[Sequence[NDArray[np.bool_]]],
-        trials: Sequence[Model],
+        sample: Samples,
+        settings: EstimatorSettings,
+        *,
+        folder: Path | None = None,
+        report: Report | None = None,
     ) -> None:
-        """Weigh models against the counts of parts and of the sample, by occurrences that they were not shown.
+        started, samples = time.monotonic(), as_samples(sample)
+        self.settings, self.space = settings, GraphSpace.of(samples)
+        counted = [s.parts for s in samples if s.parts is not None]
+        self.parts = max(counted, key=lambda p: (p.size, p.neighbours is not None), default=None)
+        self.counts = Counts({s.size: s.patterns for s in samples}, {s.size: normalised(s) for s in samples})
+        known: dict[int, Candidates | None] = {}
+        if self.parts is not None:
+            types = self.exchangeable_types(samples)
+            for s in samples:
+                self.sizes[s.size], known[s.size] = self.size_model(s.size, types, self.counts)
+        if self.estimator is not None:
+            merged = [self.merged_sample(s) for s in samples]
+            self.estimator.fit(merged, settings, folder=folder, report=report)
+            self.evaluations = 0
+            for i, s in enumerate(merged):
+                if s.size in self.sizes:
+                    self.weigh(i, s, known[s.size], settings)
+        self.fitted = {
+            **({} if self.estimator is None else self.estimator.fitted),
+            "seconds": time.monotonic() - started,
+            "posterior": {str(k): self.summary(k) for k in self.counts.tables},
+        }
 
-        ``hidden`` tells, for each model and each sample, how many occurrences of each type the model was not shown;
-        ``held_out`` which types a trial was not shown at all. These say nothing where types are merged, for a trial was
-        shown others of the same class.
+    def size_model(
+        self, k: int, types: ExchangeableTypes, counts: Counts
+    ) -> tuple[SizeModel, Candidates | None]:
+        """Parts and sample of one size, and the merged patterns that can occur."""
+        assert self.parts is not None
+        merged = MergedParts(types, self.parts.up_to(k - 1))
+        seen = types.merged_counts(counts)
+        known = candidates(merged.parts, seen, k)
+        model = fit_part_model(merged.parts, k, seen, known)
+        return SizeModel(merged, seen, model, float(counts.weights[k].sum())), known
+
+    def exchangeable_types(self, samples: list[SubgraphSample]) -> ExchangeableTypes:
+        """The classes that the counts of parts suggest, if they survive a hold-out: if the occurrences of the largest
+        size that are shown foretell the others better with types merged than with types apart.
         """
-        for i, sample in enumerate(samples):
-            if len(sample.patterns) < FEWEST_TYPES or not all(own[i].any() for own in hidden):
-                continue
-            table, rows = self.interchange.distinct(sample.patterns)
-            each, size = normalised(sample) / sample.counts, float(len(sample))
-            evidence = self.evidence(table)
-            rehearsals = []
-            for model, own in zip(models, hidden, strict=True):
-                seen, unseen = np.zeros(len(table)), np.zeros(len(table))
-                np.add.at(seen, rows, each * (sample.counts - own[i]))
-                np.add.at(unseen, rows, each * own[i])
-                rehearsals.append(
-                    Rehearsal(model(table), evidence, seen, unseen, float(seen.sum()), float(unseen.sum()))
-                )
-            alone = calibrate(rehearsals, size, weigh=False)
-            if self.merged_parts is None:
-                self.calibrations[sample.size] = alone, alone
-                continue
-            for trial, whole in zip(trials, held_out, strict=True) if not self.interchange else ():
-                types = sample.patterns.take(np.flatnonzero(whole[i]))
-                counts = normalised(sample)[whole[i]]
-                rehearsals.append(
-                    Rehearsal(trial(types), self.evidence(types), np.zeros(len(types)), counts, 0.0, size)
-                )
-            self.calibrations[sample.size] = alone, calibrate(rehearsals, size)
+        assert self.parts is not None
+        none, found = ExchangeableTypes(), ExchangeableTypes.of(self.parts)
+        last = max(samples, key=lambda s: s.size)
+        k = last.size
+        known = candidates(self.parts.up_to(k - 1), self.counts, k) if found else None
+        if known is None or len(last.patterns) < FEWEST_SEEN:
+            return none
+        generator = np.random.default_rng([self.settings.seed, 2])
+        shown = generator.binomial(last.counts, SHOWN)
+        table = {k: last.patterns}
+        hidden = Counts(table, {k: (last.counts - shown).astype(np.float64)}).of(known.patterns)[0]
+        evidence = []
+        for types in (none, found):
+            model, _ = self.size_model(k, types, Counts(table, {k: shown.astype(np.float64)}))
+            expected = model.log_share(known.patterns, None)[:, None]
+            evidence.append(fit_rates(expected, hidden, known.multiplicity, ONE, fixed=True).evidence)
+        price = len(found.classes) * np.log(len(last.patterns))
+        return found if evidence[1] - evidence[0] > price else none
 
-    def settle(
-        self, model: Model, settings: EstimatorSettings, tell: Tell = lambda what, share: None
+    def merged_sample(self, sample: SubgraphSample) -> SubgraphSample:
+        """The sample as the network is shown it."""
+        model = self.sizes.get(sample.size)
+        types = ExchangeableTypes() if model is None else model.merged.types
+        table, rows = types.distinct(sample.patterns)
+        ids = rows[sample.pattern_ids].astype(np.int32)
+        return SubgraphSample(sample.occurrences, sample.weights, ids, table, sample.drawn)
+
+    def weigh(
+        self, place: int, sample: SubgraphSample, known: Candidates | None, settings: EstimatorSettings
     ) -> None:
-        """Find all that scoring needs the final model for."""
-        for size in self.calibrations:
-            if self.agrees(size, settings):
-                self.agreement(size, model, settings, tell)
-
-    def evidence(self, merged: PatternTable) -> Values:
-        """[n, 2] what the parts say of classes of merged types; nothing, if they were not counted."""
-        if self.merged_parts is None:
-            return np.zeros((len(merged), 2))
-        return self.merged_parts.evidence(merged)
-
-    def left_out(self, samples: Sequence[SubgraphSample], settings: EstimatorSettings) -> list[str]:
-        """Sentences on what the settings want and the samples do not allow."""
-        found = []
-        if self.parts is not None and settings.interchange and too_many_types(self.parts):
-            found.append("interchangeable types were not looked for: there are too many types to compare")
-        for k in [sample.size for sample in samples] if self.weighs(settings) else []:
-            counted = settings.agree and settings.parts and self.parts is not None
-            if k not in self.calibrations:
-                found.append(
-                    f"scores at k = {k} are the model's alone: the sample shows too few types to weigh by"
-                )
-            elif counted and not self.agrees(k, settings):
-                found.append(
-                    f"scores at k = {k} do not agree with the neighbours of parts: those of {k - 1} nodes were not"
-                    " counted with the sample"
-                )
-        return found
-
-    # Scoring.
-
-    def score(self, patterns: PatternTable, model: Model, settings: EstimatorSettings) -> Values:
-        """[n] what all together say of the patterns."""
-        merged, rows = self.interchange.distinct(patterns) if self.interchange else (patterns, None)
-        result = self.weighed(merged, model, settings)
-        if self.agrees(patterns.size, settings):
-            agreement = self.agreement(patterns.size, model, settings)
-            result = result if agreement is None else result + agreement.shift(merged)
-        if rows is None:
-            return result
-        result = result[rows] - self.interchange.log_ways(patterns)
-        if settings.orbit:
-            result += np.log(merged.automorphisms[rows] / patterns.automorphisms)
-        return result + self.ahead(patterns, merged.take(rows)) if settings.parts else result
-
-    def weighed(self, merged: PatternTable, model: Model, settings: EstimatorSettings) -> Values:
-        """[n] what the model, the parts and the sample's counts say of classes of merged types, each by itself."""
-        result = model(merged)
-        if not self.weighs(settings) or merged.size not in self.calibrations:
-            return result
-        counts = None
-        if settings.shrink:
-            # In whatever order the nodes were given.
-            canonical = PatternTable.canonical(merged.node_types, merged.edges)
-            counts = self.merged_counts.of(canonical)[0]
-        evidence = self.evidence(merged) if settings.parts else np.zeros((len(merged), 2))
-        return self.calibrations[merged.size][settings.parts].score(result, evidence, counts)
-
-    def agrees(self, size: int, settings: EstimatorSettings) -> bool:
-        """Whether scores of patterns of that size are shares, and the neighbours of their parts are known."""
-        beside = None if self.merged_parts is None else self.merged_parts.neighbours
-        return (
-            settings.agree
-            and settings.parts
-            and self.weighs(settings)
-            and size in self.calibrations
-            and beside is not None
-            and size - 1 in beside.tables
+        """Find what the network adds to the parts, by the patterns that its trial was not shown."""
+        trial, held = getattr(self.estimator, "trial", None), getattr(self.estimator, "held_out", [])
+        if known is None or trial is None or not held[place].any():
+            return
+        model, k = self.sizes[sample.size], sample.size
+        shown = sample.patterns.take(np.flatnonzero(~held[place]))
+        hidden = known.take(np.flatnonzero(shown.find(known.patterns) < 0))
+        costly = settings.estimator not in ("autoregressive",)
+        asked = hidden.fewer(MOST_ASKED // (10 if costly else 1), settings.seed)
+        own = model.parts.log_expected(asked.patterns)
+        network = self.estimator.probabilities([trial], asked.patterns)  # type: ignore[union-attr]  # it has a trial
+        alone = fit_rates(own[:, None], asked.counts, asked.multiplicity, ONE, fixed=True)
+        both = fit_rates(
+            np.column_stack([own, network]),
+            asked.counts,
+            asked.multiplicity,
+            np.array([alone.weights[0], 0.0]),
         )
+        if both.evidence <= alone.evidence or both.weights[1] <= 0:
+            return
+        # A fifth of the patterns was held out, so that only a fifth of those with a low rate is seen among the others.
+        share = float(held[place].mean())
+        weights = (both.constant - np.log(share), both.weights[0], both.weights[1])
+        self.sizes[k] = SizeModel(model.merged, model.seen, model.parts, model.occurrences, weights)
 
-    def agreement(
-        self, size: int, model: Model, settings: EstimatorSettings, tell: Tell = lambda what, share: None
-    ) -> Agreement | None:
-        """What makes the shares of all possible patterns agree with the neighbours of their parts; found once."""
-        key = size, settings.shrink
-        if key not in self.agreements:
-            self.agreements[key] = self.find_agreement(size, model, settings, tell)
-        return self.agreements[key]
+    def summary(self, k: int) -> dict[str, Any]:
+        """What was found for one size, in words and numbers."""
+        if k not in self.sizes:
+            return {"parts": None}
+        model = self.sizes[k]
+        names = self.space.node_vocabulary
+        return {
+            "parts": dict(zip(("joined", "rarest", "mean"), model.parts.weights, strict=True)),
+            "raked": model.parts.raking is not None,
+            "network": model.network[2],
+            "shape": model.parts.rates.shape,
+            "exchangeable": [
+                [names[kind] if names else str(kind) for kind in members]
+                for members in model.merged.types.classes
+            ],
+        }
 
-    def find_agreement(
-        self, size: int, model: Model, settings: EstimatorSettings, tell: Tell
-    ) -> Agreement | None:
-        assert self.merged_parts is not None  # for what `agrees` says
-        assert self.merged_parts.neighbours is not None
-        parts = self.merged_parts.neighbours  # those without neighbours are in no larger pattern
-        patterns = possible_patterns(parts, size, progress=partial(tell, "possible patterns"))
-        if patterns is None:
-            return None
-        table, neighbours = parts.tables[size - 1], parts.weights[size - 1]
-        shares = np.zeros(len(patterns))
-        for begin in range(0, len(patterns), AT_ONCE):
-            tell("agreement", begin / len(patterns))
-            some = np.arange(begin, min(begin + AT_ONCE, len(patterns)))
-            shares[some] = self.weighed(patterns.take(some), model, settings)
-        seen, counts = self.merged_counts.tables[size], self.merged_counts.weights[size]
-        parts_each = float(np.average((connected_parts(seen, table) >= 0).sum(1), weights=counts))
-        return agree(shares, patterns, table, neighbours, parts_each, self.calibrations[size][1].size)
-
-    def ahead(self, patterns: PatternTable, merged: PatternTable) -> Values:
-        """[n] how much each pattern is ahead of others that merge with it, of which the model knows nothing: the
-        difference between its parts as they occur and as they are expected, joined. Where types were not drawn, only
-        patterns that merge into a symmetric one differ, whatever their parts do.
-        """
-        if self.parts is None or self.expected_parts is None:
-            return np.zeros(len(patterns))
-        difference: Values = (self.parts.evidence(patterns) - self.expected_parts.evidence(patterns))[:, 0]
-        if not self.drawn:
-            difference = np.where(merged.automorphisms > 1, difference, 0.0)
-        return difference.round(6)  # so that where there is no difference rounding makes none
+    def log_probability(self, patterns: PatternTable) -> Values:
+        """[n] log of the share that each pattern is expected to have among all occurrences of its size."""
+        self.space.check(patterns)
+        if patterns.size in self.sizes:
+            result = self.sizes[patterns.size].log_share(patterns, self.estimator)
+        elif self.estimator is not None:
+            result = self.estimator.log_probability(patterns)
+        else:
+            counts, total = self.counts.of(patterns)
+            result = np.log(np.maximum(counts, 0.5) / total)
+        self.evaluations = 0 if self.estimator is None else self.estimator.evaluations
+        return result
 
     # Storage.
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        parts = {} if self.parts is None else self.parts.to_arrays()
-        found = {
-            f"agreement.{size}.{int(shrink)}": np.zeros(0) if agreement is None else agreement.logarithms
-            for (size, shrink), agreement in self.agreements.items()
+    def describe(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        description: dict[str, Any] = {
+            "posterior": True,
+            "settings": asdict(self.settings),
+            "space": self.space.to_json(),
+            "fitted": self.fitted,
+            "sizes": {
+                str(k): {
+                    "types": model.merged.types.classes,
+                    "largest": model.parts.largest,
+                    "weights": model.parts.weights,
+                    "rates": asdict(model.parts.rates),
+                    "network": model.network,
+                }
+                for k, model in self.sizes.items()
+            },
         }
-        return self.counts.to_arrays() | parts | found
+        arrays = self.counts.to_arrays() | ({} if self.parts is None else self.parts.to_arrays())
+        for k, model in self.sizes.items():
+            if model.parts.raking is not None:
+                arrays[f"raking.{k}"] = model.parts.raking.logarithms
+        if self.estimator is not None:
+            description["estimator"], own = self.estimator.describe()
+            arrays |= {f"estimator/{name}": array for name, array in own.items()}
+        return description, arrays
 
-    def to_json(self) -> dict[str, Any]:
-        agreed = {str(k): found is not None for (k, _), found in self.agreements.items()}
-        return {
-            name: {str(k): asdict(pair[place]) for k, pair in self.calibrations.items()}
-            for place, name in enumerate(CALIBRATIONS)
-        } | {"agreement": agreed}
+    def save(self, folder: Path) -> None:
+        write_model(folder, *self.describe())
 
     @classmethod
-    def load(
-        cls, arrays: dict[str, NDArray[Any]], values: dict[str, Any], settings: EstimatorSettings
-    ) -> "Weighing":
-        """Read back what `to_arrays` and `to_json` gave, among other things."""
-        result = cls(Counts.from_arrays(arrays), PartCounts.from_arrays(arrays), settings)
-        alone, weighed = (
-            {
-                int(k): Calibration(**{**value, "weights": tuple(value["weights"])})
-                for k, value in values[name].items()
-            }
-            for name in CALIBRATIONS
+    def restored(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
+        model = cls()
+        model.settings = EstimatorSettings(**description["settings"])
+        model.space = GraphSpace.from_json(description["space"])
+        model.fitted = description["fitted"]
+        model.counts, model.parts = Counts.from_arrays(arrays), PartCounts.from_arrays(arrays)
+        for name, values in description["sizes"].items():
+            model.sizes[int(name)] = model.restored_size(int(name), values, arrays)
+        if "estimator" in description:
+            prefix = "estimator/"
+            own = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+            model.estimator = estimators[model.settings.estimator].restored(description["estimator"], own)
+        return model
+
+    def restored_size(self, k: int, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> SizeModel:
+        assert self.parts is not None
+        types = ExchangeableTypes(tuple(map(tuple, values["types"])))
+        merged = MergedParts(types, self.parts.up_to(k - 1))
+        raking = None
+        if f"raking.{k}" in arrays and merged.parts.neighbours is not None:
+            raking = Raking(merged.parts.neighbours.tables[k - 1], arrays[f"raking.{k}"])
+        rates = Rates(**{**values["rates"], "weights": tuple(values["rates"]["weights"])})
+        parts = PartModel(merged.parts, values["largest"], tuple(values["weights"]), raking, rates)
+        occurrences = float(self.counts.weights[k].sum())
+        return SizeModel(
+            merged, types.merged_counts(self.counts), parts, occurrences, tuple(values["network"])
         )
-        result.calibrations = {k: (alone[k], weighed[k]) for k in alone}
-        beside = None if result.merged_parts is None else result.merged_parts.neighbours
-        for name in arrays:
-            if beside is not None and name.startswith("agreement."):
-                size, shrink = map(int, name.split(".")[1:])
-                known = Agreement(beside.tables[size - 1], arrays[name]) if len(arrays[name]) else None
-                result.agreements[size, bool(shrink)] = known
-        return result
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        return cls.restored(*read_model(folder))

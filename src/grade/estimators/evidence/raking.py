@@ -1,4 +1,4 @@
-"""Agreement: scores that agree with what is known exactly about the parts of all patterns together.
+"""Raking: scores that add up to what is known exactly about the parts of all patterns together.
 
 Every occurrence of a part t of k - 1 nodes and one of its neighbours are an occurrence of a pattern c of k nodes, which
 is met that way once for each of its m(c, t) parts t. So the exact numbers M(t) of neighbours of all occurrences of
@@ -23,14 +23,14 @@ from scipy.optimize import minimize
 from grade.graphs import PatternTable
 from grade.graphs.node_deletions import connected_parts
 
-RIDGE = 0.1  # of lambda, in occurrences: so few that it only bounds what no pattern explains
+RIDGE = 1e-3  # of lambda, in occurrences: so few that it only bounds what no pattern explains
 STEEPEST = 30.0  # exponents beyond this overflow
 
 Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Agreement:
+class Raking:
     """The factors of parts."""
 
     parts: PatternTable  # [t]
@@ -41,26 +41,25 @@ class Agreement:
         return of_parts(self.logarithms, connected_parts(patterns, self.parts))
 
 
-def agree(
+def rake(
     log_shares: Values,
     patterns: PatternTable,
     parts: PatternTable,
     neighbours: Values,
     parts_each: float,
-    size: float,
-) -> Agreement:
+) -> Raking:
     """Find the factors.
 
     Parameters
     ----------
     log_shares : [n] of all patterns that are possible; expected, and perhaps not quite 1 in all
     neighbours : [t] M of each part
-    parts_each : how many connected parts an occurrence has on average, by the sample; that says how many occurrences
-        the neighbours are of, as each part of an occurrence is one
-    size : of the sample, which says what the expected shares are worth
+    parts_each : how many connected parts an occurrence has on average; that says how many occurrences the neighbours
+        are of, as each part of an occurrence is one
     """
     rows = connected_parts(patterns, parts)  # [n, k], -1 where nothing connected is left
-    target = size * np.append(parts_each * neighbours / neighbours.sum(), 1.0)
+    size = neighbours.sum() / parts_each  # occurrences in all
+    target = np.append(neighbours, size)
     ridge = np.append(np.full(len(parts), RIDGE), 0.0)
     scale = 1 / np.sqrt(target + ridge)  # about the curvature: steps of all parts are of one size
 
@@ -74,7 +73,7 @@ def agree(
 
     options = {"maxiter": 1000, "maxfun": 5000, "ftol": 1e-12, "gtol": 1e-4}
     found = minimize(loss, np.zeros(len(target)), jac=True, method="L-BFGS-B", options=options)
-    return Agreement(parts, found.x * scale)
+    return Raking(parts, found.x * scale)
 
 
 def of_parts(values: Values, rows: NDArray[np.int64]) -> Values:

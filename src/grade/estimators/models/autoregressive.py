@@ -20,9 +20,10 @@ from torch.nn import functional
 
 from grade.estimators.models import orders
 from grade.estimators.models.batches import Candidates
-from grade.estimators.models.encoding import Graphs, GraphSpace
+from grade.estimators.models.encoding import Graphs
 from grade.estimators.models.network import NetworkEstimator
 from grade.estimators.protocol import estimators
+from grade.estimators.space import GraphSpace
 from grade.estimators.training.compiling import compiled, filled_rows
 from grade.estimators.training.devices import rows_that_fit
 from grade.settings import EstimatorSettings

@@ -3,14 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from grade.estimators.models import orders
 from grade.estimators.models.encoding import Graphs
-from grade.graphs import SubgraphSample
 
 
 @dataclass(frozen=True)
@@ -58,10 +55,3 @@ class TrainingData:
         uniforms = torch.rand(batch, self.candidates.graphs.capacity, device=device, dtype=torch.float64)
         order, _ = orders.draw_orders(self.candidates.before[row], uniforms)
         return self.candidates.graphs.take(row).reorder(order)
-
-
-def normalised(sample: SubgraphSample) -> NDArray[np.float64]:
-    """[patterns] weights of the types that add up to the number of occurrences."""
-    weights = sample.weighted_counts
-    result: NDArray[np.float64] = weights * (len(sample) / weights.sum())
-    return result

@@ -13,11 +13,12 @@ import torch
 from torch import Tensor, nn
 
 from grade.estimators.models.batches import Candidates
-from grade.estimators.models.encoding import Graphs, GraphSpace
+from grade.estimators.models.encoding import Graphs
 from grade.estimators.models.graph_transformer import GraphTransformer
 from grade.estimators.models.likelihood import Uniforms, mean_over_rounds
 from grade.estimators.models.network import BELOW_BOUNDS, NetworkEstimator
 from grade.estimators.protocol import estimators
+from grade.estimators.space import GraphSpace
 from grade.estimators.training.devices import rows_that_fit
 from grade.settings import EstimatorSettings
 

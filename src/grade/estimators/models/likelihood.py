@@ -13,11 +13,6 @@ is loose, and it rises as steps grow.
 The noise comes from counters (`grade.estimators.models.counters`), so the estimate of a pattern is a function of
 the model, the pattern and the seed, whatever batch the pattern is in. With shared noise all candidates see
 the same jump times and values in each round, which cancels in the comparison of their scores.
-
-What decides most about a path is when each component is first lost. That time comes from one number per
-component, and with stratified noise the numbers of the R rounds lie one in each R-th of [0, 1): a component
-that is lost early in one round is lost late in another. Each round by itself still follows the forward
-process, so the mean over rounds stays unbiased (`experiments/estimator_speed/noise.py` measures the gain).
 """
 
 from collections.abc import Callable, Sequence
@@ -177,19 +172,6 @@ def round_noise(keys: Tensor, row: Tensor, round_of_row: Tensor, settings: Estim
     def uniforms(step: int, count: int) -> Tensor:
         each = counters.combine(settings.seed, keys[:, None], rounds, step)  # [keys, rounds]
         values = counters.uniform(each.flatten(), count).view(*each.shape, count)
-        if settings.stratified and step < 0:
-            common = counters.uniform(counters.combine(settings.seed, keys, step), count)
-            values = strata(values, common[:, None])
         return values[row, round_of_row]
 
     return uniforms
-
-
-def strata(values: Tensor, common: Tensor) -> Tensor:
-    """[n, rounds, count] one number in each of as many strata as there are rounds, from independent ones.
-
-    The strata are permuted by the rank of ``values``, and all numbers lie at the same place ``common`` [n, 1,
-    count] in their stratum: each number by itself is uniform.
-    """
-    rank = values.argsort(1).argsort(1)
-    return (rank + common) / values.shape[1]

@@ -1,17 +1,15 @@
-"""What all estimators with a network share: fit, choice of the number of steps, ensemble, scoring, storage.
+"""What all estimators with a network share: fit, choice of the number of steps, scoring, storage.
 
 A subclass gives three things: the network, the loss of a batch of ordered graphs, and the log-likelihood of
 patterns.
 
 How many steps to train is where most accuracy is won or lost, and the likelihood of held-out *occurrences*
-does not tell (it still improves while the ranking of rare types gets worse). So whole *types* are held out,
+does not tell (it still improves while the ranking of rare patterns gets worse). So whole *patterns* are held out,
 a share of them with all their occurrences, and the number of steps is the one at which the class likelihood
-of those unseen types is best. The final networks are trained on all types for that many steps, from several
-seeds, and their probabilities are averaged. What else is known is weighed by rehearsals, in which
-*occurrences* are hidden.
-
-A network knows only one of the node types that are interchangeable: all patterns that it is shown or asked for have
-these merged. How scores come from its probabilities is in `grade.estimators.evidence.posterior`.
+of those unseen patterns is best. The final networks are trained on all patterns for that many steps, one after the
+other from several seeds, and their probabilities are averaged. The network of the trial is kept until the fit is over:
+what it says of the patterns that it was not shown tells what such networks are worth
+(`grade.estimators.evidence.posterior`).
 """
 
 import math
@@ -28,21 +26,22 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from grade.errors import InputError
-from grade.estimators.evidence.posterior import FEWEST_TYPES, Weighing
 from grade.estimators.models import orders
-from grade.estimators.models.batches import Candidates, TrainingData, normalised
-from grade.estimators.models.encoding import Graphs, GraphSpace, pattern_keys
-from grade.estimators.protocol import Samples, as_samples, read_model, write_model
+from grade.estimators.models.batches import Candidates, TrainingData
+from grade.estimators.models.encoding import Graphs, encode, pattern_keys
+from grade.estimators.protocol import Report, Samples, as_samples, normalised, read_model, write_model
+from grade.estimators.space import GraphSpace
 from grade.estimators.training.checkpoints import Checkpoints
 from grade.estimators.training.devices import one_thread, pick_device
-from grade.estimators.training.loop import Report, Trained, train
-from grade.estimators.training.splits import held_out_types, hidden_occurrences
+from grade.estimators.training.loop import Trained, train
+from grade.estimators.training.splits import held_out_patterns
 from grade.graphs import PatternTable, SubgraphSample
 from grade.settings import EstimatorSettings
 
 # The floor of models that give bounds of likelihoods, however loose: below any of them.
 BELOW_BOUNDS = -1e6
+FEWEST_PATTERNS = 10  # with fewer, holding some out says nothing
+FEW_STEPS = 300
 
 
 class NetworkEstimator(ABC):
@@ -56,6 +55,9 @@ class NetworkEstimator(ABC):
         self.evaluations = 0
         self.fitted: dict[str, Any] = {}
         self.networks: list[nn.Module] = []
+        # Of the last fit: the network of the trial, and which patterns of each sample it was not shown.
+        self.trial: nn.Module | None = None
+        self.held_out: list[NDArray[np.bool_]] = []
 
     # What a model defines.
 
@@ -92,7 +94,7 @@ class NetworkEstimator(ABC):
         return
 
     def validation_settings(self) -> EstimatorSettings:
-        """Cheaper scoring for the held-out types."""
+        """Cheaper scoring for the held-out patterns."""
         return replace(self.settings, order_draws=min(self.settings.order_draws, 4))
 
     # Fitting.
@@ -105,136 +107,55 @@ class NetworkEstimator(ABC):
         *,
         folder: Path | None = None,
         report: Report | None = None,
-        threads: int = 1,
     ) -> None:
-        started = time.monotonic()
-        samples = as_samples(sample)
-        everything = self.begin(samples, settings)
-        phases = Checkpoints(folder, settings, samples, report)
-        weights = [normalised(s) / len(s) for s in samples]
-        steps, trials = fixed_steps(settings, sum(len(s) for s in samples)), []
-        if not steps and sum(len(s.patterns) for s in samples) < FEWEST_TYPES:
-            steps = min(300, settings.maximum_steps)
-        if not steps:
-            trials = self.trials(samples, weights, phases)
-            steps, _ = best_common_step(trials)
-        if self.weighing.wanted(samples, settings):
-            self.rehearse(samples, trials, steps, phases)
-        seeds = [settings.seed + i for i in range(settings.members)]
-        members = self.train_all("member", [everything] * len(seeds), steps, None, seeds, phases)
-        networks = [member.network for member in members]
-        self.finish(samples, networks, steps, trials, started, report)
-
-    def begin(self, samples: list[SubgraphSample], settings: EstimatorSettings) -> TrainingData:
-        """All that comes before the training."""
-        if not 0 < settings.held_out < 1 or settings.folds < 1 or settings.folds * settings.held_out > 1:
-            raise InputError(
-                f"{settings.folds} folds cannot hold out a share of {settings.held_out:g} each; set held_out above 0"
-                " and below 1, and folds to at most 1 / held_out."
-            )
-        self.settings = settings
+        started, samples = time.monotonic(), as_samples(sample)
         self.space = GraphSpace.of(samples)
+        self.settings = for_space(settings, self.space)
         self.device = pick_device(settings.device)
-        self.weighing = Weighing.of(samples, settings)
-        everything = self.training_data(samples, [normalised(s) / len(s) for s in samples])
+        checkpoints = Checkpoints(folder, self.settings, samples, report)
+        everything = self.training_data(samples, [np.ones(len(s.patterns), np.bool_) for s in samples])
         self.prepare(everything)
-        return everything
-
-    def finish(
-        self,
-        samples: list[SubgraphSample],
-        networks: list[nn.Module],
-        steps: int,
-        trials: list[Trained],
-        started: float,
-        report: Report | None = None,
-    ) -> None:
-        """All that comes after it."""
-
-        def tell(what: str, share: float) -> None:
-            if report is not None:
-                report({"phase": what, "step": share, "steps": 1.0})
-
-        self.networks = networks
-        self.weighing.settle(partial(self.probabilities, networks), self.settings, tell)
-        names = self.space.node_vocabulary
+        steps = fixed_steps(settings, sum(len(s) for s in samples))
+        history: list[tuple[int, float]] = []
+        if sum(len(s.patterns) for s in samples) < FEWEST_PATTERNS:
+            steps = steps or min(FEW_STEPS, settings.maximum_steps)
+        elif not steps or settings.evidence:
+            self.held_out = held_out_patterns(samples, settings.seed)
+            shown = self.training_data(samples, [~held for held in self.held_out])
+            validate = None if steps else self.held_out_loss(samples)
+            done = self.train(
+                "trial", shown, steps or settings.maximum_steps, validate, settings.seed + 1000, checkpoints
+            )
+            self.trial, steps, history = done.network, done.step, done.history
+        members = [
+            self.train(f"member-{i}", everything, steps, None, settings.seed + i, checkpoints)
+            for i in range(settings.members)
+        ]
+        self.networks = [member.network for member in members]
         self.fitted = {
             "steps": steps,
-            "parameters": sum(p.numel() for p in networks[0].parameters()),
+            "parameters": sum(p.numel() for p in self.networks[0].parameters()),
             "seconds": time.monotonic() - started,
-            "held_out": [trial.history for trial in trials],
-            **self.weighing.to_json(),
-            "left_out": self.weighing.left_out(samples, self.settings),
-            "interchangeable": [
-                [names[kind] if names else str(kind) for kind in members]
-                for members in self.weighing.interchange.classes
-            ],
+            "held_out": history,
         }
 
-    def trials(
-        self, samples: list[SubgraphSample], weights: list[NDArray[np.float64]], phases: Checkpoints
-    ) -> list[Trained]:
-        """For each fold, train without a share of the types and follow their class likelihood."""
+    def held_out_loss(self, samples: list[SubgraphSample]) -> Callable[[nn.Module], float]:
+        """Minus the mean class log-likelihood of the patterns that were held out."""
         settings = self.validation_settings()
-
-        def held_out_loss(tables: list[PatternTable]) -> Callable[[nn.Module], float]:
-            merged = [self.weighing.interchange.distinct(table) for table in tables]
-            parts = [self.candidates(table) for table, _ in merged]
-            symmetry = np.concatenate([orders.log_symmetry(table, settings.orders) for table, _ in merged])
-            numbers = np.concatenate([np.bincount(rows) for _, rows in merged])
-            shares = torch.from_numpy(numbers / numbers.sum())
-
-            def loss(network: nn.Module) -> float:
-                values = torch.cat([self.log_likelihood(network, part, settings) for part in parts])
-                return -float((values.cpu() - torch.from_numpy(symmetry)) @ shares)
-
-            return loss
-
-        data, losses = [], []
-        for fold in range(settings.folds):
-            held = held_out_types(samples, self.settings, fold)
-            data.append(self.training_data(samples, [w * ~h for w, h in zip(weights, held, strict=True)]))
-            rows = [(s.patterns, np.flatnonzero(h)) for s, h in zip(samples, held, strict=True) if h.any()]
-            losses.append(held_out_loss([table.take(index) for table, index in rows]))
-        seeds = [settings.seed + 1000 + fold for fold in range(settings.folds)]
-        return self.train_all("trial", data, settings.maximum_steps, losses, seeds, phases)
-
-    def rehearse(
-        self, samples: list[SubgraphSample], trials: list[Trained], steps: int, phases: Checkpoints
-    ) -> None:
-        """Find what the model, the counts of parts and those of the sample are worth: for each fold, train without a
-        share of the occurrences, for as long as the final networks.
-        """
-        folds = range(self.settings.folds)
-        hidden = [hidden_occurrences(samples, self.settings, fold) for fold in folds]
-        data = [
-            self.training_data(
-                samples, [normalised(s) * (1 - h / s.counts) for s, h in zip(samples, own, strict=True)]
-            )
-            for own in hidden
+        tables = [
+            s.patterns.take(np.flatnonzero(held))
+            for s, held in zip(samples, self.held_out, strict=True)
+            if held.any()
         ]
-        seeds = [self.settings.seed + 2000 + fold for fold in folds]
-        trained = self.train_all("rehearsal", data, steps, None, seeds, phases)
-        models, of_trials = (
-            [partial(self.probabilities, [one.network]) for one in some] for some in (trained, trials)
-        )
-        held_out = [held_out_types(samples, self.settings, fold) for fold in range(len(trials))]
-        self.weighing.calibrate(samples, hidden, models, held_out, of_trials)
+        parts = [self.candidates(table) for table in tables]
+        symmetry = sum(float(orders.log_symmetry(table, settings.orders).sum()) for table in tables)
+        number = sum(map(len, tables))
 
-    def train_all(
-        self,
-        phase: str,
-        data: list[TrainingData],
-        steps: int,
-        validate: list[Callable[[nn.Module], float]] | None,
-        seeds: list[int],
-        phases: Checkpoints,
-    ) -> list[Trained]:
-        """Train a network from each seed, one after the other."""
-        return [
-            self.train(f"{phase}-{i}", part, steps, validate[i] if validate else None, seed, phases)
-            for i, (part, seed) in enumerate(zip(data, seeds, strict=True))
-        ]
+        def loss(network: nn.Module) -> float:
+            total = sum(float(self.log_likelihood(network, part, settings).sum()) for part in parts)
+            return (symmetry - total) / number
+
+        return loss
 
     def draw(self, data: TrainingData, batch: int) -> tuple[Any, ...]:
         """A batch of graphs, and their noise: what `loss` takes besides the network."""
@@ -248,9 +169,9 @@ class NetworkEstimator(ABC):
         steps: int,
         validate: Callable[[nn.Module], float] | None,
         seed: int,
-        phases: Checkpoints,
+        checkpoints: Checkpoints,
     ) -> Trained:
-        done = phases.load(phase, self.build)
+        done = checkpoints.load(phase, self.build)
         if done is None:
             done = train(
                 self.build,
@@ -261,48 +182,30 @@ class NetworkEstimator(ABC):
                 seed=seed,
                 device=self.device,
                 validate=validate,
-                checkpoint=phases.checkpoint(phase),
-                report=phases.report(phase),
+                checkpoint=checkpoints.checkpoint(phase),
+                report=checkpoints.report(phase),
             )
-            phases.save(phase, done)
+            checkpoints.save(phase, done)
         done.network.to(self.device).eval().requires_grad_(False)
         return done
 
-    def training_data(
-        self, samples: list[SubgraphSample], weights: list[NDArray[np.float64]]
-    ) -> TrainingData:
-        """The types with a positive weight; each size gets the same share of the batches."""
-        rows = [np.flatnonzero(w > 0) for w in weights]
-        learned = [
-            (self.weighing.interchange.merged(s.patterns.take(r)), w[r])
-            for s, w, r in zip(samples, weights, rows, strict=True)
-        ]
-        learned = [(table, own) for table, own in learned + self.parts_to_learn() if len(table)]
-        cumulative = np.cumsum(np.concatenate([own / own.sum() for _, own in learned]))
+    def training_data(self, samples: list[SubgraphSample], shown: list[NDArray[np.bool_]]) -> TrainingData:
+        """The patterns that are shown; each size gets the same share of the batches."""
+        tables, shares = [], []
+        for sample, rows in zip(samples, map(np.flatnonzero, shown), strict=True):
+            if len(rows):
+                weights = normalised(sample)[rows]
+                tables.append(self.candidates(sample.patterns.take(rows)))
+                shares.append(weights / weights.sum())
+        cumulative = np.cumsum(np.concatenate(shares))
         return TrainingData(
-            Candidates.join([self.candidates(table) for table, _ in learned]),
-            torch.from_numpy(cumulative / cumulative[-1]).to(self.device),
+            Candidates.join(tables), torch.from_numpy(cumulative / cumulative[-1]).to(self.device)
         )
-
-    def parts_to_learn(self) -> list[tuple[PatternTable, NDArray[np.float64]]]:
-        """The largest parts and how often they occur, unless a sample is of their size.
-
-        They are smaller than what the model is for, but made in the same way, and all of them are known.
-        """
-        parts, space = self.weighing.merged_parts, self.space
-        if parts is None or not self.settings.learn_parts:
-            return []
-        if parts.size in space.sizes or parts.size > space.capacity:
-            return []
-        table, weights = parts.counts.tables[parts.size], parts.counts.weights[parts.size]
-        known = (table.node_types.max(1) < space.node_types) & (table.edges.max((1, 2)) < space.edge_types)
-        rows = np.flatnonzero(known & space.encode(table)[1])
-        return [(table.take(rows), weights[rows])]
 
     def candidates(self, patterns: PatternTable, graphs: Graphs | None = None) -> Candidates:
         """The patterns ready to be scored; ``graphs`` are the same patterns, if they are encoded already."""
         if graphs is None:
-            graphs, _ = self.space.encode(patterns, self.device)
+            graphs, _ = encode(self.space, patterns, self.device)
         return Candidates(
             graphs,
             orders.precedence(graphs.edges, graphs.sizes, self.settings.orders),
@@ -312,26 +215,26 @@ class NetworkEstimator(ABC):
 
     # Scoring.
 
-    @one_thread()
     def log_probability(self, patterns: PatternTable) -> NDArray[np.float64]:
-        """[n] log-probability of each class, with what else is known (`grade.estimators.evidence.posterior`)."""
-        self.space.check(patterns)
-        self.evaluations = 0
-        return self.weighing.score(patterns, partial(self.probabilities, self.networks), self.settings)
+        """[n] log-probability of each class."""
+        return self.probabilities(self.networks, patterns)
 
+    @one_thread()
     def probabilities(self, networks: Sequence[nn.Module], patterns: PatternTable) -> NDArray[np.float64]:
-        """[n] log-probability of each class of merged types.
+        """[n] log-probability of each class.
 
         The mean of the networks' probabilities, mixed with a little of the uniform distribution over all typed
         digraphs: what the model cannot describe (a cycle or a self-loop where the sample had none) has that part only.
         """
+        self.space.check(patterns)
+        self.evaluations = 0
         values = np.stack([self.network_values(network, patterns) for network in networks])
         mean = np.logaddexp.reduce(values, axis=0) - math.log(len(values))
         return np.asarray(np.logaddexp(mean, self.floor + self.space.log_uniform(patterns)))
 
     def network_values(self, network: nn.Module, patterns: PatternTable) -> NDArray[np.float64]:
         """[n] log-probability of each class under a network; -inf outside the model's space."""
-        graphs, inside = self.space.encode(patterns, self.device)
+        graphs, inside = encode(self.space, patterns, self.device)
         values = np.full(len(patterns), -np.inf)
         if inside.any():
             row = np.flatnonzero(inside)
@@ -343,26 +246,26 @@ class NetworkEstimator(ABC):
 
     # Storage.
 
-    def save(self, folder: Path) -> None:
+    def describe(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         tensors = {name: tensor.cpu().numpy() for name, tensor in self.extra().items()}
         for i, network in enumerate(self.networks):
             tensors |= {f"network.{i}.{name}": t.cpu().numpy() for name, t in network.state_dict().items()}
-        description = {
+        return {
             "settings": asdict(self.settings),
             "space": self.space.to_json(),
             "fitted": self.fitted,
-        }
-        write_model(folder, description, tensors | self.weighing.to_arrays())
+        }, tensors
+
+    def save(self, folder: Path) -> None:
+        write_model(folder, *self.describe())
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
-        description, arrays = read_model(folder)
+    def restored(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         model = cls()
         model.settings = EstimatorSettings(**description["settings"])
         model.space = GraphSpace.from_json(description["space"])
         model.fitted = description["fitted"]
         model.device = pick_device("auto")
-        model.weighing = Weighing.load(arrays, model.fitted, model.settings)
         tensors = {name: torch.from_numpy(array).to(model.device) for name, array in arrays.items()}
         model.restore(tensors)
         for i in range(model.settings.members):
@@ -374,18 +277,24 @@ class NetworkEstimator(ABC):
             model.networks.append(network)
         return model
 
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        return cls.restored(*read_model(folder))
+
+
+def for_space(settings: EstimatorSettings, space: GraphSpace) -> EstimatorSettings:
+    """The settings with an order family in which every matrix of the space can come up.
+
+    Where patterns have cycles, some matrices of a class are in no linear order, and yet the network gives them a share
+    of its probability: those of all classes would add up to less than one.
+    """
+    if settings.orders == "linear" and not space.acyclic:
+        return replace(settings, orders="all")
+    return settings
+
 
 def fixed_steps(settings: EstimatorSettings, occurrences: int) -> int:
-    """The number of steps that the settings ask for; 0 if held-out types are to decide."""
+    """The number of steps that the settings ask for; 0 if held-out patterns are to decide."""
     if settings.epochs > 0:
         return max(1, math.ceil(settings.epochs * occurrences / settings.batch))
     return settings.steps
-
-
-def best_common_step(trials: Sequence[Trained]) -> tuple[int, float]:
-    """The step with the lowest mean loss over all trials, among the steps that all trials reached."""
-    tables = [dict(trial.history) for trial in trials]
-    common = set.intersection(*(set(table) for table in tables))
-    means = {step: sum(table[step] for table in tables) / len(tables) for step in common}
-    step = min(means, key=lambda s: (means[s], s))
-    return step, means[step]

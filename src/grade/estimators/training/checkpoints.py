@@ -10,7 +10,8 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from grade.errors import InputError
-from grade.estimators.training.loop import MetricsFile, Report, Trained
+from grade.estimators.protocol import Report
+from grade.estimators.training.loop import MetricsFile, Trained
 from grade.files import whole_file
 from grade.graphs import SubgraphSample
 from grade.settings import EstimatorSettings

@@ -23,6 +23,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from grade.errors import InputError
+from grade.estimators.protocol import Report
 from grade.estimators.training.compiling import tell, try_compile
 from grade.files import whole_file
 from grade.settings import EstimatorSettings
@@ -31,8 +32,6 @@ Draw = Callable[[int], tuple[Any, ...]]
 """A batch of so many graphs: what the loss takes besides the network."""
 Loss = Callable[..., Tensor]
 """(network, what was drawn ...) -> their loss, a scalar."""
-Report = Callable[[dict[str, Any]], None]
-"""Receives one dictionary per logged step: phase, step, steps; of a training loss, seconds, eta ..."""
 
 CHECKPOINT_SECONDS = 60.0
 LOG_EVERY = 100
