@@ -6,7 +6,7 @@ syntax      abstract syntax trees of functions of Python's standard library
 bytecode    instructions of these functions, and where control goes from each
 onnx-light  the ONNX models that the package onnx brings along for its tests
 
-The wheels (`pip download --no-deps circuitgraph molsets`) lie in the folder that GRADE_TEST_DATA names, or in a given one.
+The wheels (`pip download --no-deps circuitgraph molsets`) lie in a given folder, or in that of GRADE_TEST_DATA.
 Syntax and bytecode differ from one version of Python to the next.
 """
 

@@ -111,7 +111,7 @@ def table() -> str:
         "",
         "Spearman's rho / Kendall's tau-b over all patterns, from a Rand-ESU sample that shows a tenth of them, or of",
         "40,000 occurrences where that would take more. 'Gain' is the rho of default (where it is missing, of fast",
-        "or parts) above the best of joined, rarest and frequency. Rows marked * were looked at while the posterior was",
+        "or parts) above the best of joined, rarest and frequency. Rows with * were looked at while the posterior was",
         "designed. Seconds are those of the processor for the fit. Made by `python experiments/generalisation/run.py`.",
         "",
         "| set | k | patterns | occurrences | "

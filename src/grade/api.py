@@ -78,7 +78,6 @@ def fit(
     preset: str = "default",
     *,
     out: str | Path | None = None,
-    threads: int | None = None,
     **changes: Any,
 ) -> "Estimator":
     """Fit an estimator to a sample, or to samples of several sizes.
@@ -99,8 +98,8 @@ def fit(
     given = [samples] if isinstance(samples, SubgraphSample) else list(samples)
     settings = preset_for(given, estimator, preset, **changes)
     if out is None:
-        return fit_model(given, settings, threads=threads)
-    return fit_to_folder(given, settings, Path(out), None, threads)
+        return fit_model(given, settings)
+    return fit_to_folder(given, settings, Path(out))
 
 
 @dataclass(frozen=True, eq=False)
