@@ -1,4 +1,4 @@
-"""How well estimators rank the patterns of sets that nobody tuned them on.
+"""How well estimators rank the patterns of sets of several domains.
 
     python experiments/generalisation/run.py --set zoo --set molecules -k 4          # appends to results/rows.jsonl
     python experiments/generalisation/run.py --table                                 # writes results/results.md
@@ -107,7 +107,7 @@ def table() -> str:
     for row in read_rows():
         cells.setdefault((row["set"], row["k"]), {}).setdefault(row["estimator"], []).append(row)
     lines = [
-        "# Sets that nobody tuned on",
+        "# Sets of several domains",
         "",
         "Spearman's rho / Kendall's tau-b over all patterns, from a Rand-ESU sample that shows a tenth of them, or of",
         "40,000 occurrences where that would take more. 'Gain' is the rho of default (where it is missing, of fast",
