@@ -200,11 +200,11 @@ def train_disco(
 def train_autoregressive(
     sample: SubgraphSample, settings: dict[str, Any], device: str, results: Results
 ) -> NetworkEstimator:
-    """The default preset, with its choice of steps on held-out types."""
+    """The preset best, the network alone, with its choice of steps on held-out patterns."""
     changes = {"device": device, "bfloat16": settings["bfloat16"], **settings["autoregressive"]}
     seconds, model = timed(lambda: fit(sample, preset_for([sample], "autoregressive", "best", **changes)))
     values = {"seconds": seconds, "steps": model.fitted["steps"], "members": model.settings.members}
-    results.add("training", "autoregressive, default", {**values, "parameters": model.fitted["parameters"]})
+    results.add("training", "autoregressive, best", {**values, "parameters": model.fitted["parameters"]})
     return as_network(model)
 
 
