@@ -125,3 +125,10 @@ def test_a_result_shows_itself(tmp_path: Path) -> None:
     assert repr(found) == (
         f"Blocks('zoo-mini': 4,187 nodes in 12 graphs as {found.units:,} units, {len(found):,} blocks)"
     )
+
+
+def test_numbers_past_32_bits_are_limits_like_others(run: Any) -> None:
+    plain = json.loads(run("blocks", "zoo-mini", "--json")[1])
+    wide = json.loads(run("blocks", "zoo-mini", "--max-size", "9223372036854775808", "--json")[1])
+    assert wide["blocks"] == plain["blocks"]
+    assert json.loads(run("blocks", "zoo-mini", "--min-graphs", str(2**70), "--json")[1])["blocks"] == []

@@ -237,9 +237,9 @@ def make_grammar(
             wiring.sources,
             wiring.labels,
             wiring.closed.astype(np.uint8),
-            min_count,
-            min_graphs,
-            NO_LIMIT if max_size is None else max_size,
+            min(min_count, NO_LIMIT),  # no set has more of anything
+            min(min_graphs, NO_LIMIT),
+            NO_LIMIT if max_size is None else min(max_size, NO_LIMIT),
             progress,
         )
     except ValueError as error:
