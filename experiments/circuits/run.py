@@ -159,8 +159,8 @@ def main() -> None:
             "",
             f"Against {arguments.draws} random circuits with the same gates, the same degrees and the same number of"
             f" connections between every two kinds of gates ({SWITCHES:g} proposed switches for each connection); the"
-            f" ten patterns with the largest z-scores of {int(scores.tested.sum())} tested. p is at least"
-            f" {1 / (arguments.draws + 1):.3f} with so few draws.",
+            f" ten patterns with the largest z-scores of {int(scores.tested.sum())} tested. p is"
+            f" two-sided and at least {2 / (arguments.draws + 1):.3f} with so few draws.",
             "",
             "| pattern | occurrences | mean of the random ones | z | p |",
             "|---|---|---|---|---|",

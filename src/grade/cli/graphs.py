@@ -58,7 +58,7 @@ def build(settings: BuildSettings, reading: ReadSettings, output: OutputSettings
 
 @command(graphs_app, "grade graphs info zoo-mini", "grade graphs info my-graphs --json")
 def info(settings: InfoSettings, output: OutputSettings) -> None:
-    """Describe a graph set: sizes, types, degrees, cycles."""
+    """Describe a graph set: sizes, types, degrees, cycles. All of its files are checked against their checksums."""
     from grade.graphs.summary import summarize
 
     data = dataclasses.asdict(summarize(load(settings.graphs)))

@@ -43,7 +43,7 @@ def zoo() -> GraphSet:
 
 @source(
     "zoo-large",
-    "Operator graphs of many more models, from a checkout of GraDE or from the PATH of zoo-large.npz.xz.",
+    "What experiments/zoo/collect.py captured and packed: in a checkout, or at PATH.",
     argument="PATH",
 )
 def zoo_large(path: str | None = None) -> GraphSet:
