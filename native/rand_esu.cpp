@@ -9,7 +9,7 @@ namespace grade {
 namespace {
 
 constexpr uint64_t kMostPasses = 2'000;
-constexpr size_t kLeastLeaves = 2'000;    // to choose from, so that even a single draw is as good as uniform
+constexpr size_t kLeastLeaves = 500;       // to choose from, so that even a single draw is as good as uniform
 constexpr size_t kGraphCapacity = 4'096;  // the least for the walk through one graph
 
 // Enough leaves below the roots of one stratum (the whole set, or one graph) and a random choice among them.
