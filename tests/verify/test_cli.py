@@ -162,3 +162,16 @@ def test_a_file_without_keys_is_refused(run: Any, tmp_path: Path) -> None:
     result = run("verify", "empty.txt", "zoo-mini")
     assert result.code == 2
     assert "holds no patterns" in result.err
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [("8.0/0>1", "has node type 8"), ("0.0.0/0>1", "is not connected"), ("Conv ->", "cannot be read")],
+)
+def test_a_line_that_is_no_pattern_is_named(run: Any, tmp_path: Path, line: str, sentence: str) -> None:
+    (tmp_path / "set.jsonl").write_text('{"nodes": ["Conv", "Relu"], "edges": [[0, 1]]}\n')
+    (tmp_path / "patterns.txt").write_text(f"Conv -> Relu\n\n{line}\n")
+    result = run("verify", "patterns.txt", "set.jsonl")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("grade: patterns.txt, line 3: ")
+    assert sentence in result.err

@@ -109,6 +109,11 @@ def read_one(line: str, node_vocabulary: Sequence[str], edge_vocabulary: Sequenc
     name, text = match.groups() if match else ("", line)
     if is_key(text):
         table = PatternTable.from_keys([text], node_vocabulary, edge_vocabulary)
+        if node_vocabulary and table.node_types.max() >= len(node_vocabulary):
+            raise InputError(
+                f"The pattern {text!r} has node type {table.node_types.max()}, but there are {len(node_vocabulary)}"
+                " node types; give a pattern of this set."
+            )
         if not are_connected(table.edges)[0]:
             raise InputError(f"The pattern {text!r} is not connected; give a connected one.")
         return Given(table[0], name)
