@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from grade.graphs import GraphSet, PatternTable
 from grade.progress import Deadline, OutOfTime
 from grade.search import OccurrenceLists
-from grade.search.ranking import CHUNK, RANKINGS, ranking
+from grade.search.ranking import CHUNK, RANKINGS, posterior_mean, ranking
 from grade.search.supports import Supports
 from grade.sources import load
 from tests.search.test_beam import search
@@ -43,7 +43,7 @@ def test_rankings_order_by_support_then_by_count(mini: GraphSet, lists: Occurren
     assert (np.diff(lists.counts[order])[equal] <= 0).all()
 
 
-def test_hybrid_ranks_what_the_estimator_chose_by_counts(mini: GraphSet, lists: OccurrenceLists) -> None:
+def test_hybrid_ranks_exact_counts_as_they_are(mini: GraphSet, lists: OccurrenceLists) -> None:
     rng = np.random.default_rng(0)
     guess = rng.normal(size=len(lists))
     by_key = dict(zip(lists.patterns.keys.tolist(), guess, strict=True))
@@ -52,10 +52,22 @@ def test_hybrid_ranks_what_the_estimator_chose_by_counts(mini: GraphSet, lists: 
         return np.array([by_key[key] for key in patterns.keys.tolist()])
 
     scores = ranking("hybrid", mini, 20, {4: log_probability})(lists)
-    chosen = np.argsort(-guess)[:40]
-    assert np.isfinite(scores).sum() == 40
-    assert np.array_equal(scores[chosen], lists.counts[chosen])
+    assert lists.exact.all()
+    np.testing.assert_allclose(scores, np.log(lists.counts))
     assert np.array_equal(ranking("estimator", mini, 20, {4: log_probability})(lists), guess)
+
+
+def test_the_posterior_mean_is_nearer_to_the_truth_than_counts_and_prior() -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.normal(5, 1.5, 20_000)
+    prior = truth + rng.normal(0, 0.8, len(truth)) - 12  # a log-probability: known up to a constant
+    variances = rng.choice([0.0, 0.1, 1.0], len(truth))
+    counts = np.exp(truth + rng.normal(0, np.sqrt(variances)))
+    found = posterior_mean(counts, variances, prior)
+    exact = variances == 0
+    np.testing.assert_allclose(found[exact], np.log(counts[exact]))
+    errors = [float(((x - truth)[~exact] ** 2).mean()) for x in (found, np.log(counts), prior + 12)]
+    assert errors[0] < 0.8 * min(errors[1:])
 
 
 def test_scoring_stops_at_the_deadline(mini: GraphSet, lists: OccurrenceLists) -> None:

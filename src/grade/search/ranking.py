@@ -27,7 +27,7 @@ RANKINGS = {
     "coverage": "number of nodes in some occurrence",
     "mni": "fewest nodes that can stand for one node of the pattern (minimum image-based support)",
     "estimator": "the estimator's log-probability, as in the paper",
-    "hybrid": "the estimator chooses twice the beam, the number of occurrences ranks them",
+    "hybrid": "the number of occurrences, drawn to what the estimator expects as far as it is uncertain",
 }
 
 
@@ -60,12 +60,36 @@ def ranking(
         scores = in_chunks(log_probability[lists.patterns.size], lists.patterns, deadline)
         if name == "estimator":
             return scores
-        chosen = np.argsort(-scores, kind="stable")[: 2 * beam]
-        result = np.full(len(lists), -np.inf)
-        result[chosen] = lists.counts[chosen]
-        return result
+        return posterior_mean(lists.counts, relative_variances(lists), scores)
 
     return score
+
+
+def relative_variances(lists: OccurrenceLists) -> NDArray[np.float64]:
+    """[m] of the counts: 0 where they are exact, else one over the number of equal weights that a list is worth."""
+    squares = np.bincount(lists.pattern_of_row, lists.weights**2, len(lists))
+    sums = np.bincount(lists.pattern_of_row, lists.weights, len(lists))
+    return np.where(lists.exact, 0.0, squares / np.maximum(sums, 1e-300) ** 2)
+
+
+def posterior_mean(
+    counts: NDArray[np.float64], variances: NDArray[np.float64], log_probability: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """[m] mean of the logarithm of each count, from an unbiased one of known relative variance and a prior.
+
+    The prior is the estimator's log-probability and a constant, with the variance that the counts show around it beyond
+    their own: log N ~ Normal(c + log p, s^2). Where counts are exact this ranks as they do.
+
+    >>> posterior_mean(np.array([8.0, 8.0, 2.0]), np.zeros(3), np.array([0.0, 5.0, 9.0])).round(2).tolist()
+    [2.08, 2.08, 0.69]
+    """
+    if len(counts) == 0:
+        return np.zeros(0)
+    measured = np.log(np.maximum(counts, 1e-300))
+    away = measured - log_probability
+    constant = np.average(away, weights=1 / (1 + variances))
+    spread = max(float(np.mean((away - constant) ** 2) - variances.mean()), 1e-6)
+    return np.asarray((measured * spread + (log_probability + constant) * variances) / (spread + variances))
 
 
 def occurrences_per_node(graphs: GraphSet, lists: OccurrenceLists) -> NDArray[np.float64]:
