@@ -42,7 +42,7 @@ Result<uint32_t> graph_classes(Vector<int64_t> node_offsets, Vector<uint32_t> ty
 nb::dict grammar(Vector<int64_t> node_offsets, Vector<uint32_t> types, Vector<int64_t> out_offsets,
                  Vector<uint32_t> out_targets, Vector<uint32_t> out_labels, Vector<int64_t> in_offsets,
                  Vector<uint32_t> in_sources, Vector<uint32_t> in_labels, Vector<uint8_t> closed, uint32_t min_count,
-                 uint32_t min_graphs, uint32_t max_size, std::optional<nb::callable> progress) {
+                 uint32_t min_graphs, uint32_t max_size, uint32_t outputs, std::optional<nb::callable> progress) {
   const KeepGoing keep_going = watch(std::move(progress));
   const size_t nodes = types.size(), edges = out_targets.size();
   if (out_offsets.size() != nodes + 1 || in_offsets.size() != nodes + 1 || closed.size() != nodes ||
@@ -55,7 +55,7 @@ nb::dict grammar(Vector<int64_t> node_offsets, Vector<uint32_t> types, Vector<in
     const BlockGraph graph{span_of(node_offsets), span_of(types),      span_of(out_offsets),
                            span_of(out_targets),  span_of(out_labels), span_of(in_offsets),
                            span_of(in_sources),   span_of(in_labels),  span_of(closed)};
-    made = make_grammar(graph, {min_count, min_graphs, max_size}, keep_going);
+    made = make_grammar(graph, {min_count, min_graphs, max_size, outputs}, keep_going);
   }
   nb::dict result;
   result["first"] = copied(made.first);
@@ -79,7 +79,7 @@ void bind_blocks(nanobind::module_& m) {
   using namespace grade;
   m.def("block_grammar", &grammar, "node_offsets"_a, "types"_a, "out_offsets"_a, "out_targets"_a, "out_labels"_a,
         "in_offsets"_a, "in_sources"_a, "in_labels"_a, "closed"_a, "min_count"_a, "min_graphs"_a, "max_size"_a,
-        "progress"_a.none());
+        "outputs"_a, "progress"_a.none());
   m.def("graph_classes", &graph_classes, "node_offsets"_a, "types"_a, "out_offsets"_a, "out_targets"_a, "out_labels"_a,
         "in_offsets"_a, "in_sources"_a, "in_labels"_a);
 }

@@ -48,6 +48,8 @@ class Merging {
     for (uint32_t node = 0; node < nodes; ++node) {
       if (consumers_[node] == 1) link(node);
     }
+    needed_.assign(types, 0);
+    for (uint32_t node = 0; node < nodes; ++node) needed_[label_[node]] |= graph.closed[node];
     for (uint32_t node = 0; node < nodes; ++node) classify(node);
   }
 
@@ -162,8 +164,15 @@ class Merging {
   void classify(uint32_t unit) {
     pairs_.remove(unit);
     const uint32_t root = root_[unit];
-    if (!linked_[unit] || graph_.closed[root] || cut_[root]) return;
+    if (!linked_[unit] || cut_[root]) return;
     const uint32_t consumer = consumer_of(unit), label = label_[consumer];
+    if (limits_.outputs == 1) {
+      if (graph_.closed[root]) return;
+    } else if (needed_of(label_[unit]) > 0 || needed_of(label) > 0) {
+      // The root of the consumer is an output whether it is needed outside of the graph or not.
+      const uint32_t inner = needed_of(label_[unit]) + needed_of(label) - graph_.closed[root_[consumer]];
+      if (inner + 1 > limits_.outputs) return;
+    }
     if (label_[unit] != label && size_of(unit) + size_of(consumer) > limits_.max_size) return;
     Reads reads = reads_of(unit);
     for (auto& read : reads) read.first = table_.twin(label, read.first);
@@ -174,6 +183,16 @@ class Merging {
       content_.push_back(edge);
     }
     pairs_.add(unit, pairs_.intern(content_));
+  }
+
+  // Nodes of a unit of this label whose output is needed outside of the graph.
+  uint32_t needed_of(uint32_t label) {
+    while (needed_.size() <= label) {
+      const auto next = static_cast<uint32_t>(needed_.size());
+      const uint32_t first = needed_[table_.firsts[next]];
+      needed_.push_back(table_.copies[next] ? first * table_.copies[next] : first + needed_[table_.seconds[next]]);
+    }
+    return needed_[label];
   }
 
   void classify_around(uint32_t unit) {
@@ -398,7 +417,8 @@ class Merging {
   SymbolTable table_;
   PairTable pairs_;
   FeedSet feeds_;
-  std::vector<uint8_t> cut_;  // [nodes] roots that stay for now
+  std::vector<uint8_t> cut_;      // [nodes] roots that stay for now
+  std::vector<uint32_t> needed_;  // by label
   std::vector<uint32_t> unit_, place_, next_member_;
   std::vector<uint32_t> label_, root_;  // by handle
   std::vector<uint32_t> consumers_;     // by root: how many units read it

@@ -29,7 +29,9 @@ struct BlockGraph {
   std::span<const int64_t> in_offsets;
   std::span<const uint32_t> in_sources;
   std::span<const uint32_t> in_labels;
-  std::span<const uint8_t> closed;  // [nodes] 1 where the output is needed outside: such a node stays a root
+  // [nodes] 1 where the output is needed outside of the graph: such a node stays a root, unless blocks may have several
+  // outputs; then its type is one that other nodes do not have.
+  std::span<const uint8_t> closed;
 
   size_t nodes() const { return types.size(); }
   uint32_t out_degree(uint32_t node) const { return static_cast<uint32_t>(out_offsets[node + 1] - out_offsets[node]); }
@@ -39,6 +41,7 @@ struct BlockLimits {
   uint32_t min_count;   // fewest times that a pair occurs
   uint32_t min_graphs;  // fewest graphs that it occurs in
   uint32_t max_size;    // most nodes of a block (repetitions may be longer)
+  uint32_t outputs;     // most nodes of a block whose output is needed outside, the root included
 };
 
 // Symbols 0 .. types - 1 are single nodes. A symbol made of two parts numbers the nodes of `first` before those of

@@ -47,6 +47,7 @@ def block_grammar(
     min_count: int,
     min_graphs: int,
     max_size: int,
+    outputs: int,
     progress: Callable[..., bool | None] | None,
 ) -> dict[str, Any]:
     """Symbols (first, second, copies, size, root, read_offsets, reads), units (unit_labels, unit_offsets, order) and

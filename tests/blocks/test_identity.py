@@ -1,6 +1,8 @@
 """Which regions are one block: against networkx, and on pairs that colours cannot tell apart."""
 
 import itertools
+from dataclasses import replace
+from random import Random
 
 import networkx
 import numpy as np
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 import grade
 from grade import GraphSet
-from grade.blocks.grammar import Wiring, isomorphism_classes
+from grade.blocks.grammar import Wiring, isomorphism_classes, make_grammar
 from tests.blocks.graphs import acyclic_sets
 
 
@@ -109,3 +111,39 @@ def test_graph_outputs_stay_roots() -> None:
     needed = grade.blocks(GraphSet.from_edges(**chain, outputs=[False, True, True] * 2))
     assert max(block.nodes for block in free) == 3
     assert all(block.nodes < 3 for block in needed)
+
+
+def cached(layers: int) -> GraphSet:
+    """Layers that each hand on a value and give another one, made on the way, to the outside."""
+    edges = [(3 * i + j, 3 * i + j + 1) for i in range(layers) for j in range(3)][:-1]
+    return GraphSet.from_edges(
+        node_counts=[3 * layers],
+        node_types=[0, 1, 2] * layers,
+        edge_counts=[len(edges)],
+        edges=edges,
+        outputs=[False, True, False] * (layers - 1) + [False, True, True],
+        node_vocabulary=["Norm", "Key", "Attention"],
+    )
+
+
+def test_blocks_with_several_outputs() -> None:
+    """A cache of keys splits every layer, unless blocks may have two outputs: then they are one block each."""
+    split = grade.blocks(cached(5))
+    assert all(block.nodes < 3 for block in split)
+    whole = grade.blocks(cached(5), outputs=2)
+    assert [(unit.copies, whole[whole.name_of(unit.base)].nodes) for unit in whole.outline(0)] == [(5, 3)]
+
+
+@given(acyclic_sets(), st.integers(1, 3), st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=100)
+def test_no_block_has_more_outputs(graphs: GraphSet, outputs: int, random: Random) -> None:
+    marked = replace(
+        graphs, graph_outputs=np.array([random.random() < 0.4 for _ in range(graphs.nodes)], np.bool_)
+    )
+    grammar = make_grammar(Wiring.of(marked, outputs=outputs), outputs=outputs)
+    readers = [set(graphs.successors(node).tolist()) for node in range(graphs.nodes)]
+    for unit, label in enumerate(grammar.labels.tolist()):
+        nodes = set(grammar.order[grammar.offsets[unit] : grammar.offsets[unit + 1]].tolist())
+        out = {n for n in nodes if readers[n] - nodes or marked.outputs[n] or not readers[n]}
+        if grammar.copies[label] == 0:
+            assert len(out) <= outputs

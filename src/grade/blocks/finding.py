@@ -298,8 +298,10 @@ def find(
 ) -> Blocks:
     """The flow: merge, keep what pays, list occurrences, name."""
     if wiring is None:
-        wiring = Wiring.of(graphs, operands=not settings.ignore_operands)
-    grammar = make_grammar(wiring, settings.min_count, settings.min_graphs, settings.max_size, progress)
+        wiring = Wiring.of(graphs, not settings.ignore_operands, settings.outputs)
+    grammar = make_grammar(
+        wiring, settings.min_count, settings.min_graphs, settings.max_size, settings.outputs, progress
+    )
     kept = rules_worth_keeping(grammar)
     places, counts, in_graphs = supports(grammar, kept)
     kept &= counts > 0

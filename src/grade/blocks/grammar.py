@@ -47,11 +47,11 @@ class Wiring:
     graph_names: Sequence[str]
 
     @classmethod
-    def of(cls, graphs: GraphSet, operands: bool = True) -> "Wiring":
+    def of(cls, graphs: GraphSet, operands: bool = True, outputs: int = 1) -> "Wiring":
         """Types are numbered by name, so that results do not depend on the order of a vocabulary.
 
         Operand places tell edges apart where the set knows them, except those into an operator whose operands can
-        change places.
+        change places. Where blocks may have several outputs, graph outputs are of types of their own.
         """
         targets = np.repeat(np.arange(graphs.nodes, dtype=np.uint32), np.diff(graphs.in_offsets))
         words = graphs.operand_vocabulary
@@ -69,14 +69,21 @@ class Wiring:
         ]
         distinct = sorted(set(names))
         number = np.array([distinct.index(name) for name in names], np.uint32)
+        closed = graphs.outputs & (np.diff(graphs.out_offsets) > 0)
+        types, type_names = (
+            rank(graphs.node_vocabulary)[graphs.node_types],
+            tuple(sorted(graphs.node_vocabulary)),
+        )
+        if outputs > 1:
+            types, type_names = types + len(type_names) * closed, (*type_names, *type_names)
         return cls(
             graphs.node_offsets,
-            rank(graphs.node_vocabulary)[graphs.node_types].astype(np.uint32),
+            types.astype(np.uint32),
             graphs.in_sources,
             targets,
             number[labels] if len(names) else np.zeros(0, np.uint32),
-            graphs.outputs & (np.diff(graphs.out_offsets) > 0),
-            tuple(sorted(graphs.node_vocabulary)),
+            closed,
+            type_names,
             tuple(distinct),
             graphs.graph_names,
         )
@@ -221,9 +228,10 @@ def make_grammar(
     min_count: int = 2,
     min_graphs: int = 1,
     max_size: int | None = None,
+    outputs: int = 1,
     progress: Progress | None = None,
 ) -> Grammar:
-    """Merge units until nothing occurs often enough."""
+    """Merge units until nothing occurs often enough. For ``outputs`` above 1 the wiring must be made for that."""
     nodes = len(wiring.types)
     order = np.argsort(wiring.sources, kind="stable")
     try:
@@ -240,6 +248,7 @@ def make_grammar(
             min(min_count, NO_LIMIT),  # no set has more of anything
             min(min_graphs, NO_LIMIT),
             NO_LIMIT if max_size is None else min(max_size, NO_LIMIT),
+            min(outputs, NO_LIMIT),
             progress,
         )
     except ValueError as error:

@@ -22,6 +22,13 @@ class BlocksSettings(Settings):
         metavar="N",
         least=2,
     )
+    outputs: int = option(
+        "Most outputs of a block: more than 1 lets it hold values that are graph outputs, as a cache of keys is.",
+        "--outputs",
+        default=1,
+        metavar="M",
+        least=1,
+    )
     ignore_operands: bool = option(
         "Blocks are equal also where operators read the same inputs in another order.",
         "--ignore-operands",
