@@ -168,7 +168,7 @@ class Merging {
     const uint32_t consumer = consumer_of(unit), label = label_[consumer];
     if (limits_.outputs == 1) {
       if (graph_.closed[root]) return;
-    } else if (needed_of(label_[unit]) > 0 || needed_of(label) > 0) {
+    } else if (label_[unit] != label && needed_of(label_[unit]) + needed_of(label) > 0) {  // a repetition is no block
       // The root of the consumer is an output whether it is needed outside of the graph or not.
       const uint32_t inner = needed_of(label_[unit]) + needed_of(label) - graph_.closed[root_[consumer]];
       if (inner + 1 > limits_.outputs) return;
