@@ -97,7 +97,7 @@ class Case:
         )
         try:
             found = mine(
-                self.graphs, k=self.k, rank_by=rank_by, top=top, all=True, beam=10**6, threads=1, **wishes
+                self.graphs, k=self.k, rank_by=rank_by, top=top, all=True, beam=5000, threads=1, **wishes
             )
         except InputError as error:
             return None if not expected else f"refused with {len(expected)} expected: {error}"
