@@ -112,7 +112,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "zoo.txt"
             without_directions(file)
-            for k, least in [(3, 150)] if chosen.quick else [(3, 150), (3, 100)]:
+            for k, least in [(3, 150)] if chosen.quick else [(3, 100), (4, 20), (5, 20)]:
                 table.append({"tool": "gspan-mining, undirected", "k": k, "graphs at least": least})
                 table[-1] |= measured(THEIRS, [str(file), str(k), str(least)], chosen.limit)
                 print(table[-1], flush=True)

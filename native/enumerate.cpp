@@ -119,4 +119,28 @@ void enumerate(const Graph& graph, int k, int threads, const KeepGoing& keep_goi
   });
 }
 
+Block enumerate_block(const Graph& graph, int k, uint32_t first, size_t most, const KeepGoing& keep_going) {
+  if (k < 2 || k > kMaxSize) throw BadInput("k must be from 2 to 16");
+  Block block;
+  block.next = first;
+  if (first >= graph.nodes()) return block;
+  Walker walker(graph, k);
+  // One unit of work for the one thread that does it, so that the caller's signals are looked at meanwhile.
+  parallel_chunks(1, 1, 1, keep_going, [&](int, size_t, size_t, const std::atomic<bool>& stop) {
+    uint32_t owner = graph.graph_of(first);
+    for (; block.next < graph.nodes() && block.occurrences.size() < most * k && !stop; ++block.next) {
+      while (block.next >= graph.end_of(owner)) ++owner;
+      walker.from(block.next, graph.begin_of(owner), [&](auto members, auto extension) {
+        for (uint32_t last : extension) {
+          const auto at = static_cast<int64_t>(block.occurrences.size());
+          for (uint32_t node : members) block.occurrences.push_back(graph.original(node));
+          block.occurrences.push_back(graph.original(last));
+          std::sort(block.occurrences.begin() + at, block.occurrences.end());
+        }
+      }, stop);
+    }
+  });
+  return block;
+}
+
 }  // namespace grade

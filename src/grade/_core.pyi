@@ -90,6 +90,11 @@ def enumerate(
 ) -> NDArray[np.uint32]:
     """All connected induced k-subgraphs [count, k] as ascending node ids, in a fixed order."""
 
+def enumerate_block(
+    graph: Graph, k: int, first: int, most: int, progress: Callable[..., bool | None] | None
+) -> tuple[NDArray[np.uint32], int]:
+    """(connected induced k-subgraphs [n, k] of the roots from the first on, the root to go on from): about ``most``."""
+
 def nas_bench_101_cells() -> tuple[
     NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32]
 ]:

@@ -197,13 +197,6 @@ def test_connectedness() -> None:
     assert 0 < are_connected(edges).sum() < 500
 
 
-def test_a_memory_budget_too_small_is_refused(hubs: GraphSet) -> None:
-    zoo = load("zoo")
-    with pytest.raises(InputError, match=r"raise `memory` to [\d,]+M"):
-        search(zoo, 4, bounds=Bounds(capacity=10, list_size=10))
-    assert search(hubs, 4, bounds=Bounds(capacity=10, list_size=10))[-1].size == 4
-
-
 def test_a_set_without_subgraphs_is_refused() -> None:
     lonely = GraphSet.from_edges(
         node_counts=[2],

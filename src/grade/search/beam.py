@@ -21,6 +21,7 @@ from grade.search.expand import grow
 from grade.search.fusible import narrow_lists, with_wide
 from grade.search.occurrences import OccurrenceLists
 from grade.search.supports import Supports
+from grade.search.triples import triples
 
 START = 3  # the smallest size, enumerated in full
 BYTES_PER_NODE = 4
@@ -132,7 +133,7 @@ def beam_search(
         if narrow is not None and inputs == widest:
             return narrow, True, True
         if level is None:
-            return smallest(graphs, bounds, constraints, threads), True, True
+            return smallest(graphs, bounds, constraints, seed, threads, deadline), True, True
         smaller, inputs_before = listed(size - 1) if constraints.fusible else (None, 0)
         begun = level.lists
         if smaller is not None and inputs_before == widest:
@@ -178,26 +179,28 @@ def supported(lists: OccurrenceLists, constraints: Constraints, supports: Suppor
     return lists
 
 
-def smallest(graphs: GraphSet, bounds: Bounds, constraints: Constraints, threads: int) -> OccurrenceLists:
-    """All occurrences of all 3-node patterns that may grow."""
+def smallest(
+    graphs: GraphSet, bounds: Bounds, constraints: Constraints, seed: int, threads: int, deadline: Deadline
+) -> OccurrenceLists:
+    """The occurrences of all 3-node patterns that may grow."""
     if constraints.fusible:
         raise InputError(
             f"{graphs.origin} has more fusible sets of {START} nodes than fit the memory budget; raise `memory`, or"
             " set `max_in_degree`."
         )
-    count = _core.count_instances(graphs.core, START, threads, None)
-    if count == 0:
+    lists = triples(
+        graphs,
+        constraints.may_grow,
+        capacity=max(bounds.capacity, LEAST_CAPACITY),
+        list_size=bounds.list_size,
+        seed=derived(seed, START, 1),
+        threads=threads,
+        deadline=deadline,
+    )
+    if len(lists) == 0 and _core.count_instances(graphs.core, START, threads, None) == 0:
         raise InputError(
             f"{graphs.origin} has no connected subgraph of {START} nodes; its largest graph has {graphs.largest} nodes."
         )
-    if count > max(bounds.capacity, LEAST_CAPACITY):
-        needed = count * 2 * (START * BYTES_PER_NODE + BYTES_PER_OCCURRENCE)
-        raise InputError(
-            f"The {count:,} subgraphs of {START} nodes that the search starts from do not fit the memory budget;"
-            f" raise `memory` to {needed / 2**20:,.0f}M or more."
-        )
-    lists = OccurrenceLists.all_of_size(graphs, START, count, threads)
-    lists = lists.where(constraints.may_grow)
     if len(lists) == 0:
         raise InputError(
             "No subgraph of 3 nodes satisfies the constraints, so no larger one does; relax one of them."

@@ -11,14 +11,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from grade import _core
 from grade.graphs import GraphSet, PatternTable
 from grade.graphs.node_deletions import connected_parts, without
 from grade.progress import NEVER, Deadline
 from grade.search.beam import START, Bounds, Level, derived
 from grade.search.constraints import Constraints
 from grade.search.expand import grow
-from grade.search.occurrences import OccurrenceLists
+from grade.search.triples import triples
 
 Family = list[PatternTable]  # of sizes 3, 4, .. k
 
@@ -103,8 +102,15 @@ def draw_counts(
     deadline: Deadline = NEVER,
 ) -> list[NDArray[np.float64]]:
     """One replicate: unbiased counts of all patterns of a family, in its order."""
-    count = _core.count_instances(graphs.core, START, threads, None)
-    lists = OccurrenceLists.all_of_size(graphs, START, count, threads).aligned(family[0])
+    lists = triples(
+        graphs,
+        lambda patterns: family[0].find(patterns) >= 0,
+        capacity=bounds.capacity,
+        list_size=bounds.list_size,
+        seed=derived(seed, 1, 1),  # with which the lists are thinned below
+        threads=threads,
+        deadline=deadline,
+    ).aligned(family[0])
     found = [lists.counts]
     for step, kept in enumerate(family[1:], start=1):
         lists = grow(
