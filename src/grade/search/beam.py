@@ -27,6 +27,7 @@ START = 3  # the smallest size, enumerated in full
 BYTES_PER_NODE = 4
 BYTES_PER_OCCURRENCE = 56  # weight, hash, slots of the table, pattern id, and the copy into the result
 LEAST_CAPACITY = 20_000
+FEWEST_OCCURRENCES = 1000  # made in one step, below which a search finds nothing of use
 
 Score = Callable[[OccurrenceLists], NDArray[np.float64]]  # [candidates] higher is better
 
@@ -63,6 +64,11 @@ class Bounds:
         Bounds(capacity=48806446, list_size=2000)
         """
         capacity = memory // (2 * (k * BYTES_PER_NODE + BYTES_PER_OCCURRENCE))
+        if capacity < FEWEST_OCCURRENCES:
+            needed = 2 * FEWEST_OCCURRENCES * (k * BYTES_PER_NODE + BYTES_PER_OCCURRENCE)
+            raise InputError(
+                f"The memory budget is too small for a search; raise `memory` to {needed:,} bytes or more."
+            )
         affordable = max(capacity // (4 * beam), 1)
         return cls(capacity, min(list_size or 2000, affordable))
 
