@@ -9,7 +9,7 @@ from typing import Any
 
 from common import machine, write_results
 from grade.estimators import fit, preset_for
-from grade.evaluation.ranking import spearman
+from grade.evaluation.correlation import spearman
 from grade.sampling import sample
 from grade.sampling.census import take_census
 from grade.sources import load

@@ -28,7 +28,8 @@ main()
 
 
 @pytest.mark.parametrize(
-    "module", ["grade.cli.app", "typer", "numpy", "grade._core", "grade.settings", "grade.cli.mining"]
+    "module",
+    ["grade.cli.app", "typer", "numpy", "grade._core", "grade.settings", "grade.cli.mining_commands"],
 )
 def test_ctrl_c_while_modules_are_imported_is_silent(module: str) -> None:
     program = INTERRUPTED.format(module=module)

@@ -26,7 +26,7 @@ import torch
 from grade.estimators import Estimator, fit, preset, preset_for
 from grade.estimators.models.graph_transformer import GraphTransformer
 from grade.estimators.models.network import NetworkEstimator
-from grade.evaluation.ranking import kendall, spearman
+from grade.evaluation.correlation import kendall, spearman
 from grade.graphs import PatternTable, SubgraphSample
 from grade.graphs.sample import load_sample
 from grade.sampling.census import Census, take_census

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from grade.estimators import fit, preset_for
 from grade.estimators.evidence.part_sources import affordable_size, part_sources
-from grade.evaluation.ranking import kendall, spearman
+from grade.evaluation.correlation import kendall, spearman
 from grade.files import whole_file
 from grade.sampling import sample
 from grade.sampling.census import take_census

@@ -26,8 +26,8 @@ from grade.support import Support
 from grade.units import parse_seconds
 from grade.verify import COUNTING_SHARE, read_patterns, verify_patterns, with_estimates
 from grade.verify.counting import SECONDS_PER_PATTERN
-from grade.verify.files import support_columns, support_lines
 from grade.verify.given import read_one
+from grade.verify.pattern_files import support_columns, support_lines
 
 if TYPE_CHECKING:
     from grade.estimators import Estimator

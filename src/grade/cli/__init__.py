@@ -5,7 +5,15 @@ each field becomes an argument or a flag. It does the work by one or two calls, 
 dictionary for ``--json``, lines of text otherwise. What is slow to import (torch) is imported in the command.
 """
 
-from grade.cli import graphs, sampling, estimators, mining, blocks, significance, reports  # noqa: F401, I001 (the order of the help)
+from grade.cli import (  # noqa: F401, I001 (the order of the help)
+    graphs,
+    sampling_commands,
+    estimator_commands,
+    mining_commands,
+    block_commands,
+    significance_commands,
+    report_commands,
+)
 from grade.cli.app import app, main
 
 __all__ = ["app", "main"]

@@ -24,7 +24,7 @@ Points = Sequence[tuple[float, float]]
 
 def rank_scatter(scores: ArrayLike, counts: ArrayLike, title: str = "") -> "Figure":
     """Scores of patterns [n] against their frequencies [n], on a logarithmic scale, with Spearman's rho."""
-    from grade.evaluation.ranking import spearman  # here: it brings torch
+    from grade.evaluation.correlation import spearman  # here: it brings torch
 
     score, count = np.asarray(scores, float), np.asarray(counts, float)
     figure, axes = canvas(title, "occurrences", "score")

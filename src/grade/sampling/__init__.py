@@ -2,7 +2,7 @@
 
 from grade.sampling import ars, nrs, rand_esu, rand_fase, stratified  # each registers its sampler
 from grade.sampling.base import Draw, Request, Sampler, samplers
-from grade.sampling.drawing import sample
+from grade.sampling.draws import sample
 
 __all__ = [
     "Draw",

@@ -2,6 +2,6 @@
 
 from grade.search.beam import Level, beam_search
 from grade.search.constraints import Constraints
-from grade.search.occurrences import OccurrenceLists
+from grade.search.occurrence_lists import OccurrenceLists
 
 __all__ = ["Constraints", "Level", "OccurrenceLists", "beam_search"]

@@ -19,7 +19,7 @@ from grade.progress import NEVER, Deadline
 from grade.search.constraints import UNLIMITED, Constraints
 from grade.search.expand import grow
 from grade.search.fusible import narrow_lists, with_wide
-from grade.search.occurrences import OccurrenceLists
+from grade.search.occurrence_lists import OccurrenceLists
 from grade.search.supports import Supports
 from grade.search.triples import triples
 

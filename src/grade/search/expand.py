@@ -24,7 +24,7 @@ from grade.graphs import GraphSet, PatternTable
 from grade.graphs.node_deletions import connected_parts
 from grade.progress import NEVER, Deadline
 from grade.search.constraints import UNLIMITED, Constraints, inner_edges
-from grade.search.occurrences import OccurrenceLists
+from grade.search.occurrence_lists import OccurrenceLists
 
 
 def grow(

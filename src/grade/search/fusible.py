@@ -16,7 +16,7 @@ from grade import _core
 from grade.graphs import GraphSet
 from grade.progress import NEVER, Deadline
 from grade.search.constraints import UNLIMITED, Constraints, inner_edges
-from grade.search.occurrences import OccurrenceLists
+from grade.search.occurrence_lists import OccurrenceLists
 
 
 def fusible_lists(

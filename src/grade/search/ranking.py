@@ -13,7 +13,7 @@ from grade.errors import InputError
 from grade.graphs import GraphSet, PatternTable
 from grade.progress import NEVER, Deadline
 from grade.search.beam import START, Score
-from grade.search.occurrences import OccurrenceLists
+from grade.search.occurrence_lists import OccurrenceLists
 from grade.search.supports import Supports
 
 LogProbability = Callable[[PatternTable], NDArray[np.float64]]

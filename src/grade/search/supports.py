@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from grade import _core
 from grade.graphs import GraphSet, PatternTable
 from grade.progress import NEVER, Deadline
-from grade.search.occurrences import OccurrenceLists
+from grade.search.occurrence_lists import OccurrenceLists
 
 STEPS = 10**9  # of work on one pattern, seconds; then what was found stands as a lower bound
 NO_OFFSETS, NO_GRAPHS = np.zeros(0, np.int64), np.zeros(0, np.uint32)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from grade import _core
 from grade.graphs import GraphSet, PatternTable
 from grade.progress import NEVER, Deadline
-from grade.search.occurrences import OccurrenceLists
+from grade.search.occurrence_lists import OccurrenceLists
 
 SIZE = 3
 

@@ -6,10 +6,10 @@ turns every field of a settings object into a parameter of the command that take
 beside it and are checked when the object is made, so that the same sentence reaches a caller from Python.
 """
 
-from grade.settings.blocks import BlocksSettings, OutlineSettings
-from grade.settings.estimators import EstimatorSettings, EvaluateSettings, FitSettings, ScoreSettings
+from grade.settings.block_settings import BlocksSettings, OutlineSettings
+from grade.settings.estimator_settings import EstimatorSettings, EvaluateSettings, FitSettings, ScoreSettings
 from grade.settings.graph_sets import BuildSettings, DiffSettings, InfoSettings, ReadSettings
-from grade.settings.mining import MatchSettings, MineSettings, VerifySettings
+from grade.settings.mining_settings import MatchSettings, MineSettings, VerifySettings
 from grade.settings.parameters import (
     PARAMETER,
     Parameter,
@@ -20,15 +20,15 @@ from grade.settings.parameters import (
     setting,
     threads_option,
 )
-from grade.settings.reports import (
+from grade.settings.report_settings import (
     ExportSettings,
     OccurrencesSettings,
     OutputSettings,
     ReportSettings,
     RunSettings,
 )
-from grade.settings.sampling import CensusSettings, SampleSettings
-from grade.settings.significance import FeaturesSettings, SignificanceSettings
+from grade.settings.sampling_settings import CensusSettings, SampleSettings
+from grade.settings.significance_settings import FeaturesSettings, SignificanceSettings
 
 __all__ = [
     "PARAMETER",

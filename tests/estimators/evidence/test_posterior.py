@@ -13,7 +13,7 @@ from grade.estimators import fit, load_estimator, preset, preset_for
 from grade.estimators.evidence.candidates import candidates
 from grade.estimators.evidence.part_sources import part_sources
 from grade.estimators.evidence.posterior import Posterior
-from grade.evaluation.ranking import spearman
+from grade.evaluation.correlation import spearman
 from grade.graphs import SubgraphSample
 from grade.graphs.counts import Counts
 from grade.sampling import sample

@@ -91,7 +91,7 @@ def score(settings: ScoreSettings, output: OutputSettings) -> None:
 def evaluate(settings: EvaluateSettings, output: OutputSettings) -> None:
     """Compare a model's ranking of patterns with their exact counts: Spearman's rho, Kendall's tau-b."""
     from grade.estimators import load_estimator
-    from grade.evaluation import ranking
+    from grade.evaluation import correlation as ranking
     from grade.sampling.census import Census
 
     model, census = load_estimator(settings.model), Census.load(settings.census)

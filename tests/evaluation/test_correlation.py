@@ -7,7 +7,7 @@ import pytest
 
 from grade.errors import InputError
 from grade.estimators import fit
-from grade.evaluation.ranking import evaluate, kendall, spearman
+from grade.evaluation.correlation import evaluate, kendall, spearman
 from grade.settings import EstimatorSettings
 from tests.estimators.spaces import census_201, uniform_sample
 

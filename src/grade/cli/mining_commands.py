@@ -50,7 +50,7 @@ def verify(settings: VerifySettings, output: OutputSettings) -> None:
     Where time runs out before a count is done, it is estimated; a lower bound where that is not possible.
     """
     from grade.api import count
-    from grade.verify import files
+    from grade.verify import pattern_files as files
 
     if settings.out is not None:
         files.check_target(settings.out)
