@@ -175,3 +175,16 @@ def test_a_line_that_is_no_pattern_is_named(run: Any, tmp_path: Path, line: str,
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("grade: patterns.txt, line 3: ")
     assert sentence in result.err
+
+
+def test_the_maximum_of_occurrences_that_share_no_node(run: Any) -> None:
+    """Beside the greedy packing, never below it; a query, which stands for many patterns, is refused."""
+    result = run("verify", "Relu#1 -> Concat -> Conv; Relu#2 -> Concat", "zoo-mini", "--maximum", "--json")
+    assert (result.code, result.err) == (0, "")
+    [row] = json.loads(result.out)["supports"]
+    assert row["maximum_disjoint"] >= row["disjoint"] > 0
+    assert row["maximum_disjoint_quality"] in ("exact", "lower bound")
+    assert "most that share no node: " in run("verify", "Conv -> Relu", "zoo-mini", "--maximum").out
+    refused = run("verify", "* -> Conv", "zoo-mini", "--maximum")
+    assert (refused.code, refused.out) == (2, "")
+    assert "--maximum needs an induced pattern without wildcards" in refused.err

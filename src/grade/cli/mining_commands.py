@@ -50,7 +50,9 @@ def verify(settings: VerifySettings, output: OutputSettings) -> None:
     Where time runs out before a count is done, it is estimated; a lower bound where that is not possible.
     """
     from grade.api import count
+    from grade.support import amount
     from grade.verify import pattern_files as files
+    from grade.verify.maximum_packing import maximum_disjoint_of
 
     if settings.out is not None:
         files.check_target(settings.out)
@@ -68,9 +70,10 @@ def verify(settings: VerifySettings, output: OutputSettings) -> None:
             progress=progress,
         )
     patterns, supports, graphs = found.patterns, found.supports, found.graphs
+    largest = maximum_disjoint_of(graphs, patterns, settings.fusible) if settings.maximum else []
     if settings.out is not None:
         files.write_supports(settings.out, patterns, supports, graphs)
-    data = {
+    data: dict[str, Any] = {
         "set": settings.graphs,
         "patterns": len(patterns),
         "exact": found.exact,
@@ -83,10 +86,14 @@ def verify(settings: VerifySettings, output: OutputSettings) -> None:
             for pattern, support in zip(patterns, supports, strict=True)
         ],
     }
+    for support, (size, quality) in zip(data["supports"], largest, strict=False):
+        support.update(maximum_disjoint=size, maximum_disjoint_quality=quality)
 
     def lines() -> Iterator[str]:
         yield f"{settings.graphs}: {len(patterns):,} patterns, {found.exact:,} counted exactly, {data['seconds']:.2f} s"
         yield from files.support_lines(patterns, supports, graphs)
+        for pattern, (size, quality) in zip(patterns, largest, strict=False):
+            yield f"most that share no node: {amount(size, quality)}  {pattern}"
 
     show(output, data, lines)
 

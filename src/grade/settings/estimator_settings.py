@@ -11,58 +11,66 @@ class EstimatorSettings(Settings):
     """How an estimator is fitted and how it scores. Presets fill it by estimator and data size."""
 
     estimator: str = setting("Name of the estimator.", "autoregressive")
-    seed: int = setting("Seed of everything random.", 0)
+    seed: int = setting("Seed of everything random.", 0, least=0, most=2**64 - 1)
     device: str = setting("cpu, cuda, cuda:1 ..., or auto.", "auto")
 
-    layers: int = setting("Layers of the network.", 2)
-    width: int = setting("Width of the node stream (autoregressive: of the transformer).", 64)
-    edge_width: int = setting("Width of the edge and global streams of the graph transformer.", 64)
-    heads: int = setting("Attention heads.", 8)
-    dropout: float = setting("Dropout.", 0.1)
-    masking: float = setting("Autoregressive: share of the context that is hidden in training.", 0.0)
-    latent: int = setting("GraphVAE: size of the latent vector.", 32)
+    layers: int = setting("Layers of the network.", 2, least=1)
+    width: int = setting("Width of the node stream (autoregressive: of the transformer).", 64, least=1)
+    edge_width: int = setting("Width of the edge and global streams of the graph transformer.", 64, least=1)
+    heads: int = setting("Attention heads.", 8, least=1)
+    dropout: float = setting("Dropout.", 0.1, least=0, most=1)
+    masking: float = setting(
+        "Autoregressive: share of the context that is hidden in training.", 0.0, least=0, most=1
+    )
+    latent: int = setting("GraphVAE: size of the latent vector.", 32, least=1)
 
-    members: int = setting("Networks trained with different seeds and averaged.", 1)
-    batch: int = setting("Graphs in a training batch.", 256)
-    steps: int = setting("Training steps; 0: as many as the held-out types say.", 0)
-    epochs: float = setting("Passes over the sample, in place of steps; 0: not used.", 0.0)
-    maximum_steps: int = setting("The most steps when held-out types decide.", 4000)
-    learning_rate: float = setting("Learning rate after the warm-up.", 1e-3)
-    warmup: int = setting("Steps of linear warm-up.", 50)
+    members: int = setting("Networks trained with different seeds and averaged.", 1, least=1)
+    batch: int = setting("Graphs in a training batch.", 256, least=1)
+    steps: int = setting("Training steps; 0: as many as the held-out types say.", 0, least=0)
+    epochs: float = setting("Passes over the sample, in place of steps; 0: not used.", 0.0, least=0)
+    maximum_steps: int = setting("The most steps when held-out types decide.", 4000, least=1)
+    learning_rate: float = setting("Learning rate after the warm-up.", 1e-3, above=0)
+    warmup: int = setting("Steps of linear warm-up.", 50, least=0)
     schedule: str = setting("Learning rate after the warm-up: constant or cosine.", "constant")
-    weight_decay: float = setting("AdamW's weight decay.", 0.01)
+    weight_decay: float = setting("AdamW's weight decay.", 0.01, least=0)
     amsgrad: bool = setting("AdamW's amsgrad variant.", False)
-    second_moment: float = setting("AdamW's second beta.", 0.99)
-    epsilon: float = setting("AdamW's epsilon: gradients below it count less.", 1e-8)
-    clip: float = setting("Largest gradient norm.", 1.0)
+    second_moment: float = setting("AdamW's second beta.", 0.99, least=0, most=1)
+    epsilon: float = setting("AdamW's epsilon: gradients below it count less.", 1e-8, above=0)
+    clip: float = setting("Largest gradient norm.", 1.0, above=0)
     average: float = setting(
-        "Horizon of the weight average as a share of the steps taken; 0: no average.", 0.1
+        "Horizon of the weight average as a share of the steps taken; 0: no average.", 0.1, least=0, most=1
     )
     bfloat16: bool = setting("Compute in bfloat16 where it is safe (GPU).", False)
     compile: bool = setting("Compile scoring and long trainings (GPU; takes a minute).", False)
 
     orders: str = setting("Order family: linear, level, canonical or all.", "linear")
     order_draws: int = setting(
-        "Orders drawn per pattern in scoring; all of them where there are no more.", 16
+        "Orders drawn per pattern in scoring; all of them where there are no more.", 16, least=1
     )
     evidence: bool = setting(
         "Combine the network with exact counts of small parts and with the counts of the sample.", False
     )
     orbit: bool = setting("Correct the probability of a matrix to that of its class.", True)
 
-    rounds: int = setting("Noise paths (GraphVAE: latent draws) averaged per pattern.", 20)
-    path_steps: int = setting("Steps of a noise path.", 20)
+    rounds: int = setting("Noise paths (GraphVAE: latent draws) averaged per pattern.", 20, least=1)
+    path_steps: int = setting("Steps of a noise path.", 20, least=1)
     kernel: str = setting("Reverse transition: bridge (exact for each component) or paper.", "bridge")
     shared_noise: bool = setting("Use the same noise for all patterns.", True)
-    crowding: float = setting("Power of a path's times: above 1, more of its steps lie near the data.", 1.0)
-    states: float = setting("DisCo-E: rate as with so many states; 0: with their number, as the paper.", 5.0)
-    alpha: float = setting("DisCo-E: scale of the noise schedule.", 0.8)
-    gamma: float = setting("DisCo-E: growth of the noise schedule.", 2.0)
-    eta: float = setting("DeFoG-E: stochasticity of the paper's kernel.", 1.0)
-    omega: float = setting("DeFoG-E: target guidance of the paper's kernel; 0 for likelihoods.", 0.0)
-    edge_loss: float = setting("Weight of the edges in the loss.", 1.0)
+    crowding: float = setting(
+        "Power of a path's times: above 1, more of its steps lie near the data.", 1.0, above=0
+    )
+    states: float = setting(
+        "DisCo-E: rate as with so many states; 0: with their number, as the paper.", 5.0, least=0
+    )
+    alpha: float = setting("DisCo-E: scale of the noise schedule.", 0.8, above=0)
+    gamma: float = setting("DisCo-E: growth of the noise schedule.", 2.0, above=0)
+    eta: float = setting("DeFoG-E: stochasticity of the paper's kernel.", 1.0, least=0)
+    omega: float = setting("DeFoG-E: target guidance of the paper's kernel; 0 for likelihoods.", 0.0, least=0)
+    edge_loss: float = setting("Weight of the edges in the loss.", 1.0, least=0)
     mean_loss: bool = setting("Average the loss over nodes and over edges rather than sum it.", False)
-    memory: float = setting("Largest share of the free memory that a scoring batch may take.", 0.4)
+    memory: float = setting(
+        "Largest share of the free memory that a scoring batch may take.", 0.4, above=0, most=1
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

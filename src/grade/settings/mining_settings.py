@@ -170,6 +170,11 @@ class VerifySettings(Settings):
         "--non-induced",
         default=False,
     )
+    maximum: bool = option(
+        "Find the most occurrences that share no node, too: exactly where the parts that overlap are small.",
+        "--maximum",
+        default=False,
+    )
     out: Path | None = option(
         "Write the supports to this file: .csv, or .json with the counts in every graph.",
         "--out",

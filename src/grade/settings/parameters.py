@@ -4,6 +4,7 @@ Messages name a setting in backquotes (`` `list_size` ``); the command line writ
 """
 
 from dataclasses import MISSING, dataclass, field, fields
+from math import isfinite
 from typing import Any
 
 from grade.errors import InputError
@@ -33,6 +34,8 @@ class Parameter:
             return
         if not isinstance(value, int | float) or isinstance(value, bool):
             raise InputError(f"`{name}` is {value!r}; give a number.")
+        if not isfinite(value):
+            raise InputError(f"`{name}` is {value}; give a finite number.")
         below = self.least is not None and not value >= self.least
         beyond = self.most is not None and not value <= self.most
         if below or beyond:
