@@ -270,7 +270,7 @@ def test_notes_name_flags_on_the_command_line(tmp_path: Path) -> None:
 
 def test_thinned_growth_is_said(graphs: GraphSet) -> None:
     """Where not every way to grow is followed, patterns can be missed, whatever ranks them."""
-    bounds = {"4G": 3000, "20K": 10}  # memory: beam
+    bounds = {"4G": 3000, "150K": 10}  # memory: beam
     whole, thinned = (
         grade.mine(graphs, k=4, rank_by="graphs", memory=memory, beam=beam, **ALL).catalogue.run
         for memory, beam in bounds.items()

@@ -264,7 +264,7 @@ def blocks(
 
     >>> found = blocks("zoo-mini", min_count=5)
     >>> found
-    Blocks('zoo-mini': 4,187 nodes in 12 graphs as 320 units, 66 blocks)
+    Blocks('zoo-mini': 4,187 nodes in 12 graphs as 318 units, 74 blocks)
     >>> found.blocks[0].count * found.blocks[0].nodes == found.blocks[0].coverage
     True
     """

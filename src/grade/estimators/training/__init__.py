@@ -1,0 +1,1 @@
+"""How networks are trained: the loop, held-out splits, checkpoints, devices."""
