@@ -116,8 +116,8 @@ std::vector<SmallGraph> patterns_of(const Matrix<uint16_t>& types, const Cube<ui
   return patterns;
 }
 
-// (types, edges, automorphisms, parts [m, k + 1]), or None where there are more than `most`.
-std::optional<nb::tuple> join(Matrix<uint16_t> types, Cube<uint8_t> edges, Matrix<uint16_t> pair_types,
+// (types, edges, automorphisms, parts [m, k + 1]); where there are more than `most`, a number that they do not exceed.
+nb::object join(Matrix<uint16_t> types, Cube<uint8_t> edges, Matrix<uint16_t> pair_types,
                               Cube<uint8_t> pair_edges, size_t most, int threads,
                               std::optional<nb::callable> progress) {
   const std::vector<SmallGraph> patterns = patterns_of(types, edges), pairs = patterns_of(pair_types, pair_edges);
@@ -129,7 +129,7 @@ std::optional<nb::tuple> join(Matrix<uint16_t> types, Cube<uint8_t> edges, Matri
     nb::gil_scoped_release release;
     joined = join_patterns(patterns, pairs, most, checked_threads(threads), keep_going);
   }
-  if (!joined->complete) return std::nullopt;
+  if (!joined->complete) return nb::int_(joined->bound);
   auto [types_out, edges_out, automorphisms_out] =
       pattern_arrays(joined->patterns, joined->automorphisms, joined->patterns.sorted(), k + 1);
   auto [parts_out, parts] = make_array<int32_t>({joined->patterns.size(), size_t(k) + 1});

@@ -240,8 +240,13 @@ Joined join_patterns(std::span<const SmallGraph> patterns, std::span<const Small
     }
   });
 
-  Joined result{PatternMap(k + 1), {}, {}, !full};
-  if (full) return result;
+  Joined result{PatternMap(k + 1), {}, {}, !full, 0};
+  if (full) {
+    for (uint32_t id = 0; id < attachments.size(); ++id) {
+      result.bound += attachments[id].size() * closed(attachments[id], parts.at(id)).size() * (1 + links.size());
+    }
+    return result;
+  }
   PatternMap all(k + 1);
   std::vector<std::pair<int, uint32_t>> origin;  // thread, and its number there
   for (int thread = 0; thread < threads; ++thread) {

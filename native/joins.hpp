@@ -17,6 +17,7 @@ struct Joined {
   std::vector<int32_t> parts;           // [patterns, k + 1] the given pattern that is left without a node, or -1 where
                                         // what is left is not connected
   bool complete = true;                 // false: there were more than asked for, and they are left out
+  uint64_t bound = 0;                   // then: there are at most so many
 };
 
 // A connected pattern C of three nodes or more has two nodes u and v without which, one or both, it stays connected

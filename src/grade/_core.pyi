@@ -170,9 +170,9 @@ def join_patterns(
     most: int,
     threads: int,
     progress: Callable[[float], bool] | None,
-) -> tuple[NDArray[np.uint16], NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32]] | None:
+) -> tuple[NDArray[np.uint16], NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32]] | int:
     """(types [m, k+1], edges, automorphisms [m], parts [m, k+1]) of the patterns all of whose connected parts are among
-    canonical patterns [n, k]; None where more than ``most`` are tried (native/joins.hpp).
+    canonical patterns [n, k]; where more than ``most`` are tried, a number they do not exceed (native/joins.hpp).
     """
 
 def stratified(

@@ -1,5 +1,6 @@
 """Complete mode: every pattern that reaches the support, against plain Python and the census."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -128,3 +129,14 @@ def test_memory_that_does_not_suffice_is_refused() -> None:
 def test_what_cannot_be_complete_is_refused(wishes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         list(frequent_patterns(sparse(1), 4, Constraints(**wishes)))
+
+
+def test_too_little_memory_says_how_much_is_enough() -> None:
+    zoo = load("zoo")
+    with pytest.raises(InputError, match=r"\d+M surely suffices") as told:
+        levels_of(zoo, 5, min_graphs=5, memory=2**18)
+    enough = int(re.search(r"(\d+)M surely suffices", str(told.value)).group(1))  # type: ignore[union-attr]
+    plenty, just = (levels_of(zoo, 4, min_graphs=5, memory=memory) for memory in (2**33, enough * 2**20))
+    assert [len(level.patterns) for level in just.values()] == [
+        len(level.patterns) for level in plenty.values()
+    ]

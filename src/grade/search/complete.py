@@ -6,6 +6,7 @@ connected part. So the frequent patterns of k + 1 nodes are among the joins of f
 1e10 occurrences cost no more than others. Memory holds the patterns and one bit per pattern and graph.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -138,10 +139,11 @@ class Search:
             self.threads,
             self.deadline.keep_going,
         )
-        if joined is None:
+        if isinstance(joined, int):  # at most so many
+            enough = math.ceil(2 * joined * self.bytes_each(level.size + 1) / 2**20)
             raise InputError(
                 f"More than {most:,} patterns of {level.size + 1} nodes could be frequent, which is all that `memory`"
-                f" holds; raise it, raise the support, or lower `k` to {level.size}."
+                f" holds ({enough}M surely suffices); raise it, raise the support, or lower `k` to {level.size}."
             )
         types, edges, automorphisms, parts = joined
         candidates = self.table(types, edges, automorphisms)
@@ -200,8 +202,10 @@ class Search:
 
     def affordable(self, size: int) -> int:
         """Candidates of a size that fit the memory: each is held by the table of those seen, and once more if kept."""
-        bytes_each = 2 * (2 * size + size * size) + 4 * size + 32 + len(self.graphs) // 4
-        return max(self.memory // (2 * bytes_each), 1000)
+        return max(self.memory // (2 * self.bytes_each(size)), 1000)
+
+    def bytes_each(self, size: int) -> int:
+        return 2 * (2 * size + size * size) + 4 * size + 32 + len(self.graphs) // 4
 
     def table(
         self, types: NDArray[np.uint16], edges: NDArray[np.uint8], automorphisms: NDArray[np.int64]

@@ -204,7 +204,8 @@ class Constraints(Settings):
         default=False,
     )
     fusible: bool = constraint(
-        "Count only occurrences that a compiler can fuse: convex, with edges leaving from one node only.",
+        "Count only occurrences that a compiler can fuse: convex, with edges leaving from one node, which alone may"
+        " be a graph output.",
         "--fusible",
         "fusible",
         default=False,

@@ -161,7 +161,8 @@ class VerifySettings(Settings):
         metavar="N",
     )
     fusible: bool = option(
-        "Count only occurrences that a compiler can fuse: convex, with edges leaving from one node only.",
+        "Count only occurrences that a compiler can fuse: convex, with edges leaving from one node, which alone may"
+        " be a graph output.",
         "--fusible",
         default=False,
     )
