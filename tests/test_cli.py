@@ -181,7 +181,7 @@ def test_what_would_fail_at_the_end_is_found_before_the_work(
     def work(*arguments: Any) -> None:
         raise AssertionError("the set was loaded before the target was checked")
 
-    monkeypatch.setattr(cli.sampling, "load", work)
+    monkeypatch.setattr(cli.sampling_commands, "load", work)
     monkeypatch.setattr(building, "find", work)
     assert run("census", "zoo", "-k", "4", "--out", "a.csv").code == 2
     assert run("census", "zoo", "-k", "4", "--top", "-1").code == 2

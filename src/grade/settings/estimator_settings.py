@@ -29,7 +29,7 @@ class EstimatorSettings(Settings):
     steps: int = setting("Training steps; 0: as many as the held-out types say.", 0, least=0)
     epochs: float = setting("Passes over the sample, in place of steps; 0: not used.", 0.0, least=0)
     maximum_steps: int = setting("The most steps when held-out types decide.", 4000, least=1)
-    learning_rate: float = setting("Learning rate after the warm-up.", 1e-3, above=0)
+    learning_rate: float = setting("Learning rate after the warm-up.", 1e-3, least=0)
     warmup: int = setting("Steps of linear warm-up.", 50, least=0)
     schedule: str = setting("Learning rate after the warm-up: constant or cosine.", "constant")
     weight_decay: float = setting("AdamW's weight decay.", 0.01, least=0)
