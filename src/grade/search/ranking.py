@@ -1,7 +1,7 @@
 """By what the search ranks its candidates.
 
-The default is ``occurrences``, by the discovery experiment (`python experiments/discovery/run.py`): on zoo, k from 4
-to 15, no other ranking names more frequent patterns, and from k = 10 on those that the estimator ranks best are rarer.
+The default is ``coverage``: occurrences around hubs overlap by the millions and lead every list of counts, while what
+covers many nodes can be acted on. ``occurrences`` is the paper's objective.
 """
 
 from collections.abc import Callable, Mapping
