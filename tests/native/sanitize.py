@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 MEMORY_TESTS = [
-    *("tests/native", "tests/sampling/test_census.py", "tests/sampling/test_drawing.py"),
+    *("tests/native", "tests/sampling/test_census.py", "tests/sampling/test_draws.py"),
     *("tests/search/test_beam.py", "tests/search/test_constraints.py", "tests/search/test_supports.py"),
     *("tests/verify/test_counting.py", "tests/verify/test_querying.py"),
 ]
