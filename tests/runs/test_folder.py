@@ -164,3 +164,9 @@ def test_counts_past_64_bits_are_kept(tmp_path: Path) -> None:
     huge = replace(motif, support=replace(motif.support, occurrences=2**69))
     replace(catalogue, motifs=[huge]).save(tmp_path / "large.sqlite")
     assert Catalogue.load(tmp_path / "large.sqlite").motifs[0].support.occurrences == 2**69
+
+
+def test_another_file_in_place_of_the_timings_counts_for_nothing(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    run.save_json("timings.json", {"search": 1.5, "occurrences_quality": "exact", "graphs": 3})
+    assert run.timings() == {"search": 1.5}

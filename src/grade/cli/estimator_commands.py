@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from grade.cli.app import app
+from grade.errors import InputError
 from grade.settings import EvaluateSettings, FitSettings, OutputSettings, ScoreSettings
 from grade.terminal import command, show, training_progress
 
@@ -77,7 +78,10 @@ def score(settings: ScoreSettings, output: OutputSettings) -> None:
     model = load_estimator(settings.model)
     patterns = read_table(settings.patterns, *scores.vocabularies_of(model))
     begin = time.perf_counter()
-    values = scores.score(model, patterns, settings.out)
+    try:
+        values = scores.score(model, patterns, settings.out)
+    except InputError as error:
+        raise InputError(f"{settings.patterns}: {error}") from None
     data = {
         "out": str(settings.out),
         "patterns": len(values),

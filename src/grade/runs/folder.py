@@ -177,8 +177,9 @@ class RunFolder:
         self.save_json("timings.json", timings)
 
     def timings(self) -> dict[str, float]:
-        """Seconds by stage."""
-        return self.json("timings.json") or {}
+        """Seconds by stage; what is no number of seconds, another file in its place, say, counts for nothing."""
+        stored = self.json("timings.json") or {}
+        return {stage: seconds for stage, seconds in stored.items() if isinstance(seconds, float)}
 
     def level_file(self, size: int) -> Path:
         return self.path / "levels" / f"k-{size:02}.npz"
