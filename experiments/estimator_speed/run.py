@@ -15,7 +15,6 @@ import platform
 import time
 import tomllib
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,13 +23,12 @@ import numpy as np
 import torch
 
 from grade.estimators import Estimator, fit, preset, preset_for
-from grade.estimators.models.graph_transformer import GraphTransformer
+from grade.estimators.models.graph_transformer import GraphTransformer, GraphTransformerSettings
 from grade.estimators.models.network import NetworkEstimator
 from grade.evaluation.correlation import kendall, spearman
 from grade.graphs import PatternTable, SubgraphSample
 from grade.graphs.sample import load_sample
 from grade.sampling.census import Census, take_census
-from grade.settings import EstimatorSettings
 from grade.sources import load
 
 HERE = Path(__file__).parent
@@ -117,7 +115,7 @@ def main() -> None:
             "compile": settings["compile"],
         }
         autoregressive.networks = members[:number]
-        autoregressive.settings = replace(chosen, members=len(autoregressive.networks), **changes)
+        autoregressive.settings = chosen.changed(members=len(autoregressive.networks), **changes)
         score(autoregressive, name, patterns, counts, rows, len(rows), None, results)
     paths = sorted(settings["paths"].items(), key=lambda item: item[1]["steps"] * item[1]["rounds"])
     for name, path in paths:  # cheapest first
@@ -127,7 +125,7 @@ def main() -> None:
             "crowding": path["crowding"],
         }
         # The correction is a known number; with it here, the report can tell both figures.
-        disco.settings = replace(disco.settings, **changes, orbit=True, compile=settings["compile"])
+        disco.settings = disco.settings.changed(**changes, orbit=True, compile=settings["compile"])
         left = settings["seconds"] - (time.perf_counter() - results.began)
         score(disco, name, patterns, counts, rows, affordable(disco, patterns, rows, left), peak, results)
 
@@ -162,29 +160,33 @@ def train_disco(
     if device == "cuda":
         ways["disco, bfloat16"] = {"bfloat16": True}
         ways["disco, float32, compiled"] = {"bfloat16": False, "compile": True}
-    fit(sample, replace(chosen, epochs=0.0, steps=2))  # imports and libraries load in the first step
+    fit(sample, chosen.changed(epochs=0.0, steps=2))  # imports and libraries load in the first step
     for name, changes in ways.items():
         short, long = (
-            replace(chosen, epochs=0.0, steps=n, **changes)
+            chosen.changed(epochs=0.0, steps=n, **changes)
             for n in ((20, 120) if device == "cuda" else (2, 6))
         )
         first = timed(lambda s=short: fit(sample, s))[0]  # compiles
         again = timed(lambda s=short: fit(sample, s))[0]
         seconds = timed(lambda s=long: fit(sample, s))[0] - again
-        per_step = seconds / (long.steps - short.steps)
-        values = {"seconds_per_step": per_step, "batch": chosen.batch, "seconds_to_warm_up": first - again}
+        per_step = seconds / (long.training.steps - short.training.steps)
+        values = {
+            "seconds_per_step": per_step,
+            "batch": chosen.training.batch,
+            "seconds_to_warm_up": first - again,
+        }
         results.add("training", name, values)
-    chosen = replace(chosen, compile=settings["compile"])
+    chosen = chosen.changed(compile=settings["compile"])
     seconds, model = timed(lambda: fit(sample, chosen))
     steps = model.fitted["steps"]
-    evaluations = steps * chosen.batch
+    evaluations = steps * chosen.training.batch
     results.add(
         "training",
         "disco, 200 epochs" if not settings["disco"] else "disco, reduced",
         {
             "seconds": seconds,
             "steps": steps,
-            "batch": chosen.batch,
+            "batch": chosen.training.batch,
             "parameters": model.fitted["parameters"],
             "graphs_per_second": evaluations / seconds,
             "operations_per_second": 3
@@ -203,7 +205,7 @@ def train_autoregressive(
     """The preset best, the network alone, with its choice of steps on held-out patterns."""
     changes = {"device": device, "bfloat16": settings["bfloat16"], **settings["autoregressive"]}
     seconds, model = timed(lambda: fit(sample, preset_for([sample], "autoregressive", "best", **changes)))
-    values = {"seconds": seconds, "steps": model.fitted["steps"], "members": model.settings.members}
+    values = {"seconds": seconds, "steps": model.fitted["steps"], "members": model.settings.training.members}
     results.add("training", "autoregressive, best", {**values, "parameters": model.fitted["parameters"]})
     return as_network(model)
 
@@ -255,7 +257,7 @@ def score(
         # All level orders are equally likely, so the correction is a known number that can be taken back.
         plain = scores - np.log(table.level_orders / table.automorphisms)
         values["spearman_without_orbit_correction"] = spearman(plain, truth)
-        s: EstimatorSettings = model.settings
+        s: GraphTransformerSettings = model.settings
         forward = GraphTransformer.operations(
             patterns.size, layers=s.layers, width=s.width, edge_width=s.edge_width
         )

@@ -2,13 +2,24 @@
 
 import itertools
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grade import _core
+from grade.estimators import estimators, plain_settings
 from grade.graphs import PatternTable, SubgraphSample
+from grade.settings import EstimatorSettings
 from grade.sources.nas_bench_201 import nas_bench_201
+
+
+def settings_of(estimator: str, values: dict[str, Any], **changes: Any) -> EstimatorSettings:
+    """Those of the values that the estimator has, and the changes, which it must have."""
+    own = estimators[estimator].settings_type().values()
+    return plain_settings(
+        estimator, **{name: value for name, value in values.items() if name in own} | changes
+    )
 
 
 def sample_of(table: PatternTable, counts: NDArray[np.integer]) -> SubgraphSample:

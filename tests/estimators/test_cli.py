@@ -77,7 +77,7 @@ def test_fit_then_score_then_evaluate(run: Any, tmp_path: Path) -> None:
         (["fit", "nothing", "--out", "model"], "nothing is not a sample"),
         (["fit", "sample", "--out", "model", "--estimator", "gan"], "no estimator named 'gan'"),
         (["fit", "sample", "--out", "model", "--preset", "better"], "no preset 'better'"),
-        (["fit", "sample", "--out", "model", "--set", "depth=3"], "depth=3"),
+        (["fit", "sample", "--out", "model", "--set", "depth=3"], "autoregressive has no setting 'depth'"),
         (["fit", "sample", "--out", "model", "--set", "steps=-1"], "is -1; give 0 or more"),
         (["fit", "sample", "--out", "model", "--set", "learning_rate=nan"], "is nan; give a finite number"),
         (["fit", "sample", "--out", "sample"], "sample exists and is no model"),

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from grade.errors import InputError
-from grade.estimators import fit
+from grade.estimators import fit, plain_settings
 from grade.evaluation.correlation import evaluate, kendall, spearman
-from grade.settings import EstimatorSettings
 from tests.estimators.spaces import census_201, uniform_sample
 
 SCORES = np.array([0.5, 0.1, 0.1, 0.9, 0.4, 0.4])
@@ -41,7 +40,7 @@ def test_what_cannot_be_ranked_is_refused() -> None:
 def test_the_sampling_baseline_scores_as_in_the_papers_table() -> None:
     """NAS-Bench-201, k = 4, density 0.1: the paper has rho 0.39 to 0.41 and tau 0.36 to 0.38."""
     table, counts = census_201(4)
-    model = fit(uniform_sample(table, counts, 279, 0), EstimatorSettings(estimator="frequency"))
+    model = fit(uniform_sample(table, counts, 279, 0), plain_settings("frequency"))
     result = evaluate(model, table, counts)
     assert result.spearman == pytest.approx(0.40, abs=0.03)
     assert result.kendall == pytest.approx(0.37, abs=0.03)

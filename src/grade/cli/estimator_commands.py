@@ -24,7 +24,8 @@ def fit(settings: FitSettings, output: OutputSettings) -> None:
     from grade.graphs.sample import load_sample
 
     samples = [load_sample(path) for path in settings.samples]
-    changes = {"seed": settings.seed, "device": settings.device, **parse_changes(settings.changes or [])}
+    changes = {"seed": settings.seed, "device": settings.device}
+    changes |= parse_changes(settings.estimator, settings.changes or [])
     chosen = preset_for(samples, settings.estimator, settings.preset, **changes)
     with training_progress() as progress:
         model = fit_to_folder(samples, chosen, settings.out, progress)

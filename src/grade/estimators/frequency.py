@@ -5,9 +5,9 @@ the same for all of them, so that they tie as they do in the paper's tables (its
 """
 
 import time
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +21,22 @@ from grade.settings import EstimatorSettings
 UNSEEN = 0.5
 
 
+@dataclass(frozen=True, kw_only=True)
+class FrequencySettings(EstimatorSettings):
+    """There is nothing to choose."""
+
+    estimator: ClassVar[str] = "frequency"
+
+
 @estimators.register("frequency")
 class Frequency:
     """p(class) = weight of the class in the sample / weight of the sample."""
 
+    settings_type: ClassVar[type[EstimatorSettings]] = FrequencySettings
     evaluations = 0
 
     def __init__(self) -> None:
-        self.settings = EstimatorSettings(estimator="frequency")
+        self.settings: EstimatorSettings = FrequencySettings()
         self.fitted: dict[str, Any] = {}
 
     def fit(
@@ -58,7 +66,7 @@ class Frequency:
 
     def describe(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return {
-            "settings": asdict(self.settings),
+            "settings": self.settings.to_json(),
             "space": self.space.to_json(),
             "fitted": self.fitted,
         }, self.counts.to_arrays()
@@ -69,7 +77,7 @@ class Frequency:
     @classmethod
     def restored(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> "Frequency":
         estimator = cls()
-        estimator.settings = EstimatorSettings(**description["settings"])
+        estimator.settings = FrequencySettings.from_json(description["settings"])
         estimator.space = GraphSpace.from_json(description["space"])
         estimator.fitted = description["fitted"]
         estimator.counts = Counts.from_arrays(arrays)

@@ -18,7 +18,6 @@ graphvae                    2 layers of 64   3 layers of 128
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
 from typing import Any
 
 from grade.errors import InputError
@@ -57,18 +56,14 @@ PAPER: Values = {
     "second_moment": 0.999,
     "orders": "level",
     "orbit": False,
-    "kernel": "paper",
     "rounds": 20,
-    "path_steps": 100,
     "shared_noise": False,
-    "states": 0.0,
-    "mean_loss": True,
-    "edge_loss": 5.0,
 }
+PAPER_DIFFUSION: Values = {"kernel": "paper", "path_steps": 100, "mean_loss": True, "edge_loss": 5.0}
 PAPER_BY_ESTIMATOR: dict[str, Values] = {
-    "disco": {},
-    "digress": {"path_steps": 500},
-    "defog": {"rounds": 60},
+    "disco": {**PAPER_DIFFUSION, "states": 0.0},
+    "digress": {**PAPER_DIFFUSION, "path_steps": 500},
+    "defog": {**PAPER_DIFFUSION, "rounds": 60},
     "graphvae": {},
 }
 
@@ -84,16 +79,15 @@ def preset_for(
 def preset(
     estimator: str, name: str = "default", occurrences: int = 0, patterns: int | None = None, **changes: Any
 ) -> EstimatorSettings:
-    """The settings of an estimator for a sample of so many occurrences of so many patterns (when left out, each
-    occurrence is taken to be of its own), with changes.
+    """The settings of an estimator for a sample with these numbers of occurrences and patterns, with changes. Without
+    ``patterns``, every occurrence counts as a pattern.
 
     >>> preset("autoregressive", "default", 300, 200, seed=7).width
     64
     >>> preset("disco", "paper", 16_000).path_steps
     100
     """
-    if estimator not in estimators:
-        estimators[estimator]  # raises the error that names the known ones
+    settings = estimators[estimator].settings_type()
     if name not in PRESETS:
         raise InputError(f"There is no preset {name!r}; known are {', '.join(PRESETS)}.")
     values: Values = {}
@@ -113,26 +107,57 @@ def preset(
         if estimator == "autoregressive":
             values |= AUTOREGRESSIVE | {"order_draws": 4 if name == "fast" else 16}
         else:
-            values |= {"orders": "level", "crowding": 2.0 if estimator == "disco" else 1.0}
-            values |= {"rounds": 8, "path_steps": 10} if name == "fast" else {}
-    return replace(EstimatorSettings(estimator=estimator), **{**values, **changes})
+            values |= {"orders": "level"} | ({"rounds": 8} if name == "fast" else {})
+        if estimator in DIFFUSION and name == "fast":
+            values["path_steps"] = 10
+        if estimator == "disco":
+            values["crowding"] = 2.0
+    return settings.changed(**{**values, **known(settings, changes)})
 
 
-def parse_changes(texts: Sequence[str]) -> Values:
-    """Changes given as ``NAME=VALUE``, converted to the type of the setting.
+def plain_settings(estimator: str, **changes: Any) -> EstimatorSettings:
+    """An estimator's settings without a preset.
 
-    >>> parse_changes(["layers=3", "orbit=no"])
+    >>> plain_settings("disco", gamma=3.0, batch=16).values()["gamma"]
+    3.0
+    """
+    settings = estimators[estimator].settings_type()
+    return settings.changed(**known(settings, changes))
+
+
+def known(settings: EstimatorSettings, changes: Values) -> Values:
+    """The changes, if these settings have all of them.
+
+    >>> known(preset("parts"), {"masking": 0.5})
+    Traceback (most recent call last):
+        ...
+    grade.errors.InputError: The estimator parts has no setting 'masking' (autoregressive has); known are seed, device.
+    """
+    own = settings.values()
+    for name in changes:
+        if name not in own:
+            others = [e for e in estimators if name in estimators[e].settings_type().values()]
+            owners = f" ({', '.join(others)} has)" if others else ""
+            raise InputError(
+                f"The estimator {settings.estimator} has no setting {name!r}{owners}; known are {', '.join(own)}."
+            )
+    return changes
+
+
+def parse_changes(estimator: str, texts: Sequence[str]) -> Values:
+    """Changes of an estimator's settings, given as ``NAME=VALUE`` and converted to the type of the setting.
+
+    >>> parse_changes("disco", ["layers=3", "orbit=no"])
     {'layers': 3, 'orbit': False}
     """
-    defaults = {name: value for name, value in asdict(EstimatorSettings()).items() if name != "estimator"}
+    settings = estimators[estimator].settings_type()
     changes: Values = {}
     for text in texts:
         name, equals, value = text.partition("=")
-        if not equals or name not in defaults:
-            raise InputError(
-                f"--set {text!r} is not NAME=VALUE with a known name; known are {', '.join(defaults)}."
-            )
-        kind: type[Any] = type(defaults[name])
+        if not equals:
+            raise InputError(f"--set {text!r} is not NAME=VALUE.")
+        known(settings, {name: value})
+        kind: type[Any] = type(settings.values()[name])
         words = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
         try:
             changes[name] = words[value.lower()] if kind is bool else kind(value)

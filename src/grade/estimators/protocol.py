@@ -8,7 +8,7 @@ import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from grade.files import whole_folder, writable_target
 from grade.graphs import PatternTable, SubgraphSample
 from grade.registry import Registry
 from grade.sealed import damaged_file, write_description
-from grade.settings import EstimatorSettings
+from grade.settings import EstimatorSettings, NetworkSettings
 
 FORMAT = 6
 MODEL_FILE, TENSOR_FILE = "model.json", "model.safetensors"
@@ -45,14 +45,18 @@ Samples = SubgraphSample | Sequence[SubgraphSample]
 class Estimator(Protocol):
     """What all estimators do."""
 
-    settings: EstimatorSettings
+    settings_type: ClassVar[type[EstimatorSettings]]
     evaluations: int  # network evaluations that the last `log_probability` took, all patterns together
     fitted: dict[str, Any]  # what the fit found: steps, seconds, validation ...
+
+    @property
+    def settings(self) -> EstimatorSettings:
+        """Those of the last fit."""
 
     def fit(
         self,
         sample: Samples,
-        settings: EstimatorSettings,
+        settings: Any,  # a `settings_type`
         *,
         folder: Path | None = None,
         report: Report | None = None,
@@ -82,6 +86,12 @@ class Estimator(Protocol):
 estimators: Registry[type[Estimator]] = Registry("estimator", MODULES)
 
 
+def stored_settings(description: dict[str, Any]) -> EstimatorSettings:
+    """The settings of a stored model, by its description."""
+    values = description["settings"]
+    return estimators[values["estimator"]].settings_type.from_json(values)
+
+
 def as_samples(sample: Samples) -> list[SubgraphSample]:
     return [sample] if isinstance(sample, SubgraphSample) else list(sample)
 
@@ -102,7 +112,7 @@ def fit(
 ) -> Estimator:
     """A new estimator of the settings' kind, fitted; with ``evidence``, as a posterior with the counts of parts."""
     estimator = estimators[settings.estimator]()
-    if settings.evidence:
+    if isinstance(settings, NetworkSettings) and settings.evidence:
         from grade.estimators.evidence.posterior import Posterior  # which needs this module
 
         estimator = Posterior(estimator)

@@ -7,7 +7,14 @@ beside it and are checked when the object is made, so that the same sentence rea
 """
 
 from grade.settings.block_settings import BlocksSettings, OutlineSettings
-from grade.settings.estimator_settings import EstimatorSettings, EvaluateSettings, FitSettings, ScoreSettings
+from grade.settings.estimator_settings import (
+    EstimatorSettings,
+    EvaluateSettings,
+    FitSettings,
+    NetworkSettings,
+    ScoreSettings,
+    TrainingSettings,
+)
 from grade.settings.graph_sets import BuildSettings, DiffSettings, InfoSettings, ReadSettings
 from grade.settings.mining_settings import MatchSettings, MineSettings, VerifySettings
 from grade.settings.parameters import (
@@ -44,6 +51,7 @@ __all__ = [
     "InfoSettings",
     "MatchSettings",
     "MineSettings",
+    "NetworkSettings",
     "OccurrencesSettings",
     "OutlineSettings",
     "OutputSettings",
@@ -55,6 +63,7 @@ __all__ = [
     "ScoreSettings",
     "Settings",
     "SignificanceSettings",
+    "TrainingSettings",
     "VerifySettings",
     "argument",
     "option",

@@ -1,34 +1,70 @@
 """What an estimator is, fitting it, and using it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any, ClassVar, Self
 
 from grade.settings.parameters import Settings, argument, option, setting
 
 
 @dataclass(frozen=True, kw_only=True)
 class EstimatorSettings(Settings):
-    """How an estimator is fitted and how it scores. Presets fill it by estimator and data size."""
+    """The settings that every estimator has. Each estimator adds its own in a subclass, beside its code."""
 
-    estimator: str = setting("Name of the estimator.", "autoregressive")
+    estimator: ClassVar[str]  # the name of the estimator that these are settings of
+
     seed: int = setting("Seed of everything random.", 0, least=0, most=2**64 - 1)
     device: str = setting("cpu, cuda, cuda:1 ..., or auto.", "auto")
 
-    layers: int = setting("Layers of the network.", 2, least=1)
-    width: int = setting("Width of the node stream (autoregressive: of the transformer).", 64, least=1)
-    edge_width: int = setting("Width of the edge and global streams of the graph transformer.", 64, least=1)
-    heads: int = setting("Attention heads.", 8, least=1)
-    dropout: float = setting("Dropout.", 0.1, least=0, most=1)
-    masking: float = setting(
-        "Autoregressive: share of the context that is hidden in training.", 0.0, least=0, most=1
-    )
-    latent: int = setting("GraphVAE: size of the latent vector.", 32, least=1)
+    def to_json(self) -> dict[str, Any]:
+        """The name of the estimator and all settings, those for training among them."""
+        return {"estimator": self.estimator, **self.values()}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Self:
+        """The settings that `to_json` described. Names of other estimators' settings are passed over: models that were
+        stored when all estimators shared one object have them, too.
+        """
+        return cls().changed(**{name: value for name, value in values.items() if name in cls().values()})
+
+    def values(self) -> dict[str, Any]:
+        """All settings by name.
+
+        >>> NetworkSettings(layers=3).values()["layers"], NetworkSettings().values()["batch"]
+        (3, 256)
+        """
+        result: dict[str, Any] = {}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            result |= vars(value) if isinstance(value, TrainingSettings) else {each.name: value}
+        return result
+
+    def changed(self, **changes: Any) -> Self:
+        """The same settings with other values.
+
+        >>> changed = NetworkSettings().changed(layers=3, batch=32)
+        >>> changed.layers, changed.training.batch
+        (3, 32)
+        """
+        own, training = {each.name for each in fields(self)}, {each.name for each in fields(TrainingSettings)}
+        values = {name: value for name, value in changes.items() if name in own}
+        shared = {name: value for name, value in changes.items() if name not in own}
+        if shared:
+            if not isinstance(self, NetworkSettings) or not shared.keys() <= training:
+                raise KeyError(next(name for name in shared if name not in self.values()))
+            values["training"] = replace(values.get("training", self.training), **shared)
+        return replace(self, **values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSettings(Settings):
+    """How a network is trained, whatever the network."""
 
     members: int = setting("Networks trained with different seeds and averaged.", 1, least=1)
     batch: int = setting("Graphs in a training batch.", 256, least=1)
-    steps: int = setting("Training steps; 0: as many as the held-out types say.", 0, least=0)
+    steps: int = setting("Training steps; 0: chosen on held-out patterns.", 0, least=0)
     epochs: float = setting("Passes over the sample, in place of steps; 0: not used.", 0.0, least=0)
-    maximum_steps: int = setting("The most steps when held-out types decide.", 4000, least=1)
+    maximum_steps: int = setting("The most steps when held-out patterns decide.", 4000, least=1)
     learning_rate: float = setting("Learning rate after the warm-up.", 1e-3, least=0)
     warmup: int = setting("Steps of linear warm-up.", 50, least=0)
     schedule: str = setting("Learning rate after the warm-up: constant or cosine.", "constant")
@@ -40,36 +76,28 @@ class EstimatorSettings(Settings):
     average: float = setting(
         "Horizon of the weight average as a share of the steps taken; 0: no average.", 0.1, least=0, most=1
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkSettings(EstimatorSettings):
+    """The settings that all estimators with a network share."""
+
+    layers: int = setting("Layers of the network.", 2, least=1)
+    width: int = setting("Width of the network; of its node stream in a graph transformer.", 64, least=1)
+    heads: int = setting("Attention heads.", 8, least=1)
+    dropout: float = setting("Dropout.", 0.1, least=0, most=1)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
     bfloat16: bool = setting("Compute in bfloat16 where it is safe (GPU).", False)
     compile: bool = setting("Compile scoring and long trainings (GPU; takes a minute).", False)
-
-    orders: str = setting("Order family: linear, level, canonical or all.", "linear")
-    order_draws: int = setting(
-        "Orders drawn per pattern in scoring; all of them where there are no more.", 16, least=1
-    )
-    evidence: bool = setting(
-        "Combine the network with exact counts of small parts and with the counts of the sample.", False
-    )
-    orbit: bool = setting("Correct the probability of a matrix to that of its class.", True)
-
-    rounds: int = setting("Noise paths (GraphVAE: latent draws) averaged per pattern.", 20, least=1)
-    path_steps: int = setting("Steps of a noise path.", 20, least=1)
-    kernel: str = setting("Reverse transition: bridge (exact for each component) or paper.", "bridge")
-    shared_noise: bool = setting("Use the same noise for all patterns.", True)
-    crowding: float = setting(
-        "Power of a path's times: above 1, more of its steps lie near the data.", 1.0, above=0
-    )
-    states: float = setting(
-        "DisCo-E: rate as with so many states; 0: with their number, as the paper.", 5.0, least=0
-    )
-    alpha: float = setting("DisCo-E: scale of the noise schedule.", 0.8, above=0)
-    gamma: float = setting("DisCo-E: growth of the noise schedule.", 2.0, above=0)
-    eta: float = setting("DeFoG-E: stochasticity of the paper's kernel.", 1.0, least=0)
-    omega: float = setting("DeFoG-E: target guidance of the paper's kernel; 0 for likelihoods.", 0.0, least=0)
-    edge_loss: float = setting("Weight of the edges in the loss.", 1.0, least=0)
-    mean_loss: bool = setting("Average the loss over nodes and over edges rather than sum it.", False)
     memory: float = setting(
         "Largest share of the free memory that a scoring batch may take.", 0.4, above=0, most=1
+    )
+
+    orders: str = setting("Order family: linear, level, canonical or all.", "linear")
+    shared_noise: bool = setting("Use the same random numbers for all patterns.", True)
+    orbit: bool = setting("Correct the probability of a matrix to that of its class.", True)
+    evidence: bool = setting(
+        "Combine the network with exact counts of small parts and with the counts of the sample.", False
     )
 
 

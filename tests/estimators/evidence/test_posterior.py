@@ -55,7 +55,7 @@ def test_a_network_is_weighed_in_where_it_tells_something_new() -> None:
 
 def test_a_network_that_learned_nothing_gets_no_weight() -> None:
     census, own = drawn("zoo-mini", 4)
-    settings = replace(preset_for([own], "autoregressive", "fast", device="cpu"), steps=1, learning_rate=0.0)
+    settings = preset_for([own], "autoregressive", "fast", device="cpu", steps=1, learning_rate=0.0)
     model, parts = fit(own, settings), fit(own, preset("parts"))
     assert model.fitted["posterior"]["4"]["network"] == 0
     np.testing.assert_allclose(model.log_probability(census.patterns), parts.log_probability(census.patterns))

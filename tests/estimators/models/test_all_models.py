@@ -11,35 +11,35 @@ import torch
 from scipy.stats import spearmanr
 
 from grade.errors import InputError
-from grade.estimators import Estimator, fit, load_estimator
+from grade.estimators import Estimator, fit, load_estimator, plain_settings
 from grade.estimators.models.diffusion import Diffusion
 from grade.estimators.models.network import NetworkEstimator
 from grade.graphs import PatternTable
 from grade.settings import EstimatorSettings
-from tests.estimators.spaces import census_201, sample_of, uniform_sample
+from tests.estimators.spaces import census_201, sample_of, settings_of, uniform_sample
 
 MODELS = ["disco", "digress", "defog", "graphvae"]
-SMALL = EstimatorSettings(
-    layers=2,
-    width=32,
-    edge_width=16,
-    heads=4,
-    dropout=0.0,
-    batch=64,
-    steps=120,
-    warmup=20,
-    learning_rate=3e-3,
-    orders="level",
-    rounds=4,
-    path_steps=5,
-    device="cpu",
-)
+SMALL = {
+    "layers": 2,
+    "width": 32,
+    "edge_width": 16,
+    "heads": 4,
+    "dropout": 0.0,
+    "batch": 64,
+    "steps": 120,
+    "warmup": 20,
+    "learning_rate": 3e-3,
+    "orders": "level",
+    "rounds": 4,
+    "path_steps": 5,
+    "device": "cpu",
+}
 
 
 @cache
 def trained(name: str) -> Estimator:
     table, counts = census_201(4)
-    return fit(uniform_sample(table, counts, 279, 0), replace(SMALL, estimator=name))
+    return fit(uniform_sample(table, counts, 279, 0), settings_of(name, SMALL))
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -47,7 +47,7 @@ def test_it_learns_what_sampling_alone_cannot_see(name: str) -> None:
     """Counting the 279 occurrences ranks these types with rho 0.4."""
     table, counts = census_201(4)
     rows = np.arange(0, len(table), 4)
-    baseline = fit(uniform_sample(table, counts, 279, 0), EstimatorSettings(estimator="frequency"))
+    baseline = fit(uniform_sample(table, counts, 279, 0), plain_settings("frequency"))
     score = trained(name).log_probability(table.take(rows))
     rho = spearmanr(score, counts[rows]).statistic
     assert rho > spearmanr(baseline.log_probability(table.take(rows)), counts[rows]).statistic + 0.25
@@ -137,7 +137,7 @@ def test_a_stored_model_scores_the_same(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_one_network_for_several_sizes(name: str) -> None:
     three, four = census_201(3), census_201(4)
-    settings = replace(SMALL, estimator=name, steps=60)
+    settings = settings_of(name, SMALL, steps=60)
     model = fit([uniform_sample(*three, 200, 0), uniform_sample(*four, 200, 0)], settings)
     for table, counts in (three, four):
         rows = np.arange(0, len(table), max(1, len(table) // 200))
@@ -148,7 +148,9 @@ def test_one_network_for_several_sizes(name: str) -> None:
 def test_scores_stay_finite_where_training_saw_nothing_of_the_kind(name: str) -> None:
     chain, ring = [[0, 1, 0], [0, 0, 1], [0, 0, 0]], [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
     table = PatternTable.canonical([[0, 0, 0]], [chain], ("seen", "unseen"))
-    model = fit(sample_of(table, np.array([20])), replace(SMALL, estimator=name, steps=40, kernel="paper"))
+    model = fit(
+        sample_of(table, np.array([20])), settings_of(name, {**SMALL, "steps": 40, "kernel": "paper"})
+    )
     strange = PatternTable.canonical([[1, 1, 1], [0, 0, 0]], [chain, ring], ("seen", "unseen"))
     scores = model.log_probability(strange)
     assert np.isfinite(scores).all()
@@ -173,7 +175,7 @@ def test_bounds_keep_their_order_however_low_they_are(name: str, monkeypatch: py
 def test_marginals_are_those_of_the_sample() -> None:
     chain = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
     table = PatternTable.canonical([[0, 0, 1], [1, 1, 1]], [chain, chain])
-    model = fit(sample_of(table, np.array([3, 1])), replace(SMALL, estimator="digress", steps=1))
+    model = fit(sample_of(table, np.array([3, 1])), settings_of("digress", SMALL, steps=1))
     assert isinstance(model, Diffusion)
     assert model.node_marginal.tolist() == pytest.approx([0.5, 0.5], abs=1e-3)
     assert model.edge_marginal.tolist() == pytest.approx([1 / 3, 2 / 3], abs=1e-3)  # two of three slots
@@ -182,4 +184,4 @@ def test_marginals_are_those_of_the_sample() -> None:
 def test_an_unknown_kernel_is_refused() -> None:
     table, counts = census_201(3)
     with pytest.raises(InputError, match="bridge, paper"):
-        fit(uniform_sample(table, counts, 20, 0), replace(SMALL, estimator="disco", kernel="exact"))
+        fit(uniform_sample(table, counts, 20, 0), settings_of("disco", SMALL, kernel="exact"))

@@ -7,19 +7,25 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
-from grade.estimators import fit
-from grade.estimators.models.autoregressive import Autoregressive, CausalTransformer
+from grade.estimators import fit, plain_settings
+from grade.estimators.models.autoregressive import Autoregressive, AutoregressiveSettings, CausalTransformer
 from grade.estimators.models.encoding import Graphs
 from grade.estimators.space import GraphSpace
 from grade.graphs import PatternTable
-from grade.settings import EstimatorSettings
+from grade.settings import TrainingSettings
 from tests.estimators.spaces import all_classes, all_matrices, census_201, sample_of, uniform_sample
 
 # The network's own distribution is tested here, so the sample's counts do not correct it.
-TINY = EstimatorSettings(layers=1, width=16, heads=2, steps=15, batch=32, learning_rate=1e-2, device="cpu")
+TINY = AutoregressiveSettings(
+    layers=1,
+    width=16,
+    heads=2,
+    device="cpu",
+    training=TrainingSettings(steps=15, batch=32, learning_rate=1e-2),
+)
 
 
-def trained(table: PatternTable, settings: EstimatorSettings) -> Autoregressive:
+def trained(table: PatternTable, settings: AutoregressiveSettings) -> Autoregressive:
     """A briefly trained model: far from uniform, so that sums over it test something."""
     counts = np.random.default_rng(0).integers(1, 30, len(table))
     model = fit(sample_of(table, counts), settings)
@@ -34,7 +40,7 @@ def test_probabilities_of_all_matrices_sum_to_one(k: int, types: int, edge_types
     nodes, edges = all_matrices(k, types, edge_types, upper)
     space = GraphSpace((k,), types, edge_types, loops=False, acyclic=upper)
     torch.manual_seed(1)
-    network = CausalTransformer(space, EstimatorSettings(width=16, heads=2)).eval()
+    network = CausalTransformer(space, AutoregressiveSettings(width=16, heads=2)).eval()
     for parameter in network.parameters():
         torch.nn.init.normal_(parameter, std=0.5)
     graphs = Graphs(
@@ -50,7 +56,7 @@ def test_probabilities_of_all_matrices_sum_to_one(k: int, types: int, edge_types
 @pytest.mark.parametrize(("family", "upper"), [("linear", True), ("all", False)])
 def test_probabilities_of_all_classes_sum_to_one(family: str, upper: bool) -> None:
     table = all_classes(3, 2, upper=upper)
-    model = trained(table, EstimatorSettings(**{**TINY.__dict__, "orders": family}))
+    model = trained(table, TINY.changed(orders=family))
     assert np.exp(model.log_probability(table)).sum() == pytest.approx(1, abs=1e-5)
 
 
@@ -68,7 +74,7 @@ def test_an_edge_and_its_reverse_differ() -> None:
     table = PatternTable.canonical(
         [[0, 1, 1], [0, 1, 1]], [[[0, 1, 0], [0, 0, 1], [0, 0, 0]], [[0, 0, 0], [1, 0, 0], [0, 1, 0]]]
     )
-    model = trained(table, EstimatorSettings(**{**TINY.__dict__, "steps": 1}))
+    model = trained(table, TINY.changed(steps=1))
     scores = model.log_probability(table)
     assert abs(scores[0] - scores[1]) > 1e-6
 
@@ -88,7 +94,7 @@ def test_relabelling_changes_nothing() -> None:
 @pytest.mark.parametrize("shared_noise", [True, False])
 def test_scores_do_not_depend_on_the_batch(shared_noise: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     table, counts = census_201(4)
-    settings = EstimatorSettings(**{**TINY.__dict__, "order_draws": 2, "shared_noise": shared_noise})
+    settings = TINY.changed(order_draws=2, shared_noise=shared_noise)
     model = fit(uniform_sample(table, counts, 200, 0), settings)
     whole = model.log_probability(table)
     monkeypatch.setattr(Autoregressive, "rows_at_once", lambda self: 37)
@@ -99,7 +105,7 @@ def test_scores_do_not_depend_on_the_batch(shared_noise: bool, monkeypatch: pyte
 def test_orbit_correction_counts_orders() -> None:
     """With a uniform model over matrices, a class gets the number of its matrices."""
     table = all_classes(3, 1, upper=True)
-    model = trained(table, EstimatorSettings(**{**TINY.__dict__, "steps": 1}))
+    model = trained(table, TINY.changed(steps=1))
     for parameter in model.networks[0].parameters():
         torch.nn.init.zeros_(parameter)
     matrices = table.linear_extensions / table.automorphisms
@@ -114,10 +120,10 @@ def test_it_learns_what_sampling_alone_cannot_see() -> None:
     """
     table, counts = census_201(4)
     sample = uniform_sample(table, counts, 279, 0)
-    baseline = spearmanr(
-        fit(sample, EstimatorSettings(estimator="frequency")).log_probability(table), counts
-    ).statistic
-    settings = EstimatorSettings(steps=100, batch=128, warmup=20, learning_rate=2e-3, device="cpu")
+    baseline = spearmanr(fit(sample, plain_settings("frequency")).log_probability(table), counts).statistic
+    settings = plain_settings(
+        "autoregressive", steps=100, batch=128, warmup=20, learning_rate=2e-3, device="cpu"
+    )
     model = fit(sample, settings)
     assert baseline < 0.45
     assert spearmanr(model.log_probability(table), counts).statistic > baseline + 0.38
@@ -128,6 +134,6 @@ def test_probabilities_of_classes_with_cycles_sum_to_one() -> None:
     """A matrix of a cyclic pattern may be in no linear order; all orders are taken where patterns have cycles."""
     ring, chain = [[0, 1, 0], [0, 0, 1], [1, 0, 0]], [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
     table = PatternTable.canonical([[0, 0, 1], [0, 1, 1]], [ring, chain])
-    model = fit(sample_of(table, np.array([40, 20])), replace(TINY, orders="linear", steps=40))
+    model = fit(sample_of(table, np.array([40, 20])), TINY.changed(orders="linear", steps=40))
     total = np.exp(model.log_probability(all_classes(3, 2))).sum()
     assert total == pytest.approx(1, abs=1e-3)

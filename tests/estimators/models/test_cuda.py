@@ -18,29 +18,29 @@ from grade.estimators.training import loop
 from grade.estimators.training.compiling import Compiled, compiled
 from grade.graphs import SubgraphSample
 from grade.settings import EstimatorSettings
-from tests.estimators.spaces import census_201, uniform_sample
+from tests.estimators.spaces import census_201, settings_of, uniform_sample
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 
 MODELS = ["autoregressive", "disco", "digress", "defog", "graphvae"]
 # A large epsilon: gradients that are zero but for rounding must not be blown up to whole steps. Nothing to weigh,
 # so that a fit is one training.
-SMALL = EstimatorSettings(
-    layers=2,
-    width=32,
-    edge_width=16,
-    heads=4,
-    dropout=0.0,
-    batch=64,
-    steps=60,
-    warmup=5,
-    epsilon=1e-3,
-    learning_rate=3e-3,
-    orders="level",
-    rounds=4,
-    path_steps=5,
-    device="cuda",
-)
+SMALL = {
+    "layers": 2,
+    "width": 32,
+    "edge_width": 16,
+    "heads": 4,
+    "dropout": 0.0,
+    "batch": 64,
+    "steps": 60,
+    "warmup": 5,
+    "epsilon": 1e-3,
+    "learning_rate": 3e-3,
+    "orders": "level",
+    "rounds": 4,
+    "path_steps": 5,
+    "device": "cuda",
+}
 
 
 def sample() -> SubgraphSample:
@@ -60,7 +60,7 @@ def weights(model: NetworkEstimator) -> Tensor:
 
 def assert_same_training(model: NetworkEstimator, other: NetworkEstimator) -> None:
     """The same weights but for rounding, which is far less than a few steps of training make."""
-    early = weights(fitted(replace(other.settings, steps=other.settings.steps - 5)))
+    early = weights(fitted(other.settings.changed(steps=other.settings.training.steps - 5)))
     moved = float((weights(other) - early).norm())
     assert moved > 0.01
     assert float((weights(model) - weights(other)).norm()) < 0.1 * moved
@@ -71,7 +71,7 @@ def test_a_killed_training_goes_on_to_the_same_end(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loop, "LOG_EVERY", 10)
-    settings = replace(SMALL, estimator=name, dropout=0.1)
+    settings = settings_of(name, SMALL, dropout=0.1)
     whole = fitted(settings)
     monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
     reported: list[int] = []
@@ -95,7 +95,7 @@ def test_scores_are_those_of_the_cpu(name: str, tmp_path: Path) -> None:
     table, _ = census_201(4)
     patterns = table.take(np.arange(0, len(table), 10))
     for shared_noise in (True, False):
-        settings = replace(SMALL, estimator=name, device="cpu", order_draws=2, shared_noise=shared_noise)
+        settings = settings_of(name, {**SMALL, "order_draws": 2}, device="cpu", shared_noise=shared_noise)
         model = fitted(settings)
         model.save(tmp_path / "model")
         loaded = load_estimator(tmp_path / "model")
@@ -109,7 +109,7 @@ def test_scores_are_those_of_the_cpu(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["autoregressive", "disco", "digress", "defog"])
 def test_a_compiled_network_scores_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     table, _ = census_201(4)
-    model = fitted(replace(SMALL, estimator=name))
+    model = fitted(settings_of(name, SMALL))
     plain, evaluations = model.log_probability(table), model.evaluations
     model.settings = replace(model.settings, compile=True)
     for limit in (model.rows_at_once(), 1024):  # type: ignore[attr-defined]  # all of these models have it
@@ -124,15 +124,15 @@ def test_a_compiled_network_scores_the_same(name: str, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("name", ["autoregressive", "disco"])
 def test_a_compiled_training_is_the_plain_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "COMPILED_STEPS", 1)
-    plain = fitted(replace(SMALL, estimator=name))
-    other = fitted(replace(SMALL, estimator=name, compile=True))
+    plain = fitted(settings_of(name, SMALL))
+    other = fitted(settings_of(name, SMALL, compile=True))
     assert float((weights(other) - weights(plain)).norm()) < 0.02 * float(weights(plain).norm())
 
 
 @pytest.mark.parametrize("name", ["autoregressive", "disco"])
 def test_bfloat16_scores_nearly_the_same(name: str) -> None:
     table, _ = census_201(4)
-    model = fitted(replace(SMALL, estimator=name))
+    model = fitted(settings_of(name, SMALL))
     plain = model.log_probability(table)
     model.settings = replace(model.settings, bfloat16=True)
     rounded = model.log_probability(table)
@@ -147,10 +147,10 @@ def test_a_network_that_cannot_be_compiled_works_as_it_is(monkeypatch: pytest.Mo
 
         return fails
 
-    plain = fitted(SMALL)
+    plain = fitted(settings_of("autoregressive", SMALL))
     monkeypatch.setattr(loop, "COMPILED_STEPS", 1)
     monkeypatch.setattr(torch, "compile", refuse)
-    model = fitted(replace(SMALL, compile=True))
+    model = fitted(settings_of("autoregressive", SMALL, compile=True))
     assert isinstance(compiled(model.networks[0]), Compiled)
     table, _ = census_201(4)
     assert np.corrcoef(model.log_probability(table), plain.log_probability(table))[0, 1] > 0.9

@@ -10,20 +10,19 @@ import pytest
 
 from grade.estimators import fit
 from grade.graphs import PatternTable
-from grade.settings import EstimatorSettings
-from tests.estimators.spaces import census_201, uniform_sample
+from tests.estimators.spaces import census_201, settings_of, uniform_sample
 
-SMALL = EstimatorSettings(
-    layers=1,
-    width=32,
-    edge_width=16,
-    heads=2,
-    batch=64,
-    steps=60,
-    warmup=10,
-    learning_rate=5e-3,
-    device="cpu",
-)
+SMALL = {
+    "layers": 1,
+    "width": 32,
+    "edge_width": 16,
+    "heads": 2,
+    "batch": 64,
+    "steps": 60,
+    "warmup": 10,
+    "learning_rate": 5e-3,
+    "device": "cpu",
+}
 
 
 def relabelled(table: PatternTable) -> PatternTable:
@@ -51,7 +50,7 @@ def patterns() -> tuple[PatternTable, PatternTable]:
 def test_the_autoregressive_score_over_all_orders_is_the_same(family: str) -> None:
     table, other = patterns()
     sample = uniform_sample(*census_201(4), 279, 0)
-    model = fit(sample, replace(SMALL, orders=family, order_draws=24))
+    model = fit(sample, settings_of("autoregressive", SMALL, orders=family, order_draws=24))
     scores = model.log_probability(table)
     assert model.log_probability(other) == pytest.approx(scores, abs=1e-4)
     assert scores.std() > 0.5
@@ -64,7 +63,7 @@ def test_the_autoregressive_score_over_all_orders_is_the_same(family: str) -> No
 def test_the_path_estimate_is_the_same_within_its_noise(name: str) -> None:
     table, other = patterns()
     sample = uniform_sample(*census_201(4), 279, 0)
-    model = fit(sample, replace(SMALL, estimator=name, orders="level", rounds=64, path_steps=5))
+    model = fit(sample, settings_of(name, {**SMALL, "path_steps": 5}, orders="level", rounds=64))
     first, second = model.log_probability(table), model.log_probability(other)
     model.settings = replace(model.settings, seed=1)
     noise = np.abs(model.log_probability(table) - first).mean()

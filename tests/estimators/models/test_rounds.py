@@ -8,6 +8,7 @@ from torch import Tensor
 
 from grade.estimators.models import counters
 from grade.estimators.models.batches import Candidates
+from grade.estimators.models.digress import DigressSettings
 from grade.estimators.models.encoding import Graphs
 from grade.estimators.models.likelihood import (
     FIRST_JUMP,
@@ -18,7 +19,6 @@ from grade.estimators.models.likelihood import (
     path_log_likelihood,
     round_noise,
 )
-from grade.settings import EstimatorSettings
 from tests.estimators.models.test_likelihood import (
     PROCESSES,
     SPACE,
@@ -29,7 +29,7 @@ from tests.estimators.models.test_likelihood import (
 )
 
 DISCO = PROCESSES["disco"]
-ROUNDS = EstimatorSettings(rounds=4, path_steps=6, orbit=False)
+ROUNDS = DigressSettings(rounds=4, path_steps=6, orbit=False)
 
 
 def candidates(repeats: int = 1) -> Candidates:
@@ -44,7 +44,7 @@ def candidates(repeats: int = 1) -> Candidates:
     )
 
 
-def estimates(denoise: Denoiser, settings: EstimatorSettings, repeats: int, limit: int = 1 << 20) -> Tensor:
+def estimates(denoise: Denoiser, settings: DigressSettings, repeats: int, limit: int = 1 << 20) -> Tensor:
     """[repeats, 16] mean over the rounds of the path estimate."""
 
     def estimate(graphs: Graphs, uniforms: Uniforms) -> Tensor:

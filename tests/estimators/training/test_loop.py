@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from grade.errors import InputError
 from grade.estimators.training import loop
 from grade.estimators.training.loop import Trained, train
-from grade.settings import EstimatorSettings
+from grade.settings import TrainingSettings
 
 CPU = torch.device("cpu")
-SETTINGS = EstimatorSettings(batch=8, learning_rate=0.05, warmup=2)
+SETTINGS = TrainingSettings(batch=8, learning_rate=0.05, warmup=2)
 
 
 def build() -> nn.Module:
@@ -128,11 +128,11 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
 
 def test_an_unknown_schedule_is_refused() -> None:
     with pytest.raises(InputError, match="constant, cosine"):
-        loop.learning_rate(EstimatorSettings(schedule="step"), 1, 10)
+        loop.learning_rate(TrainingSettings(schedule="step"), 1, 10)
 
 
 def test_schedules() -> None:
-    settings = EstimatorSettings(learning_rate=1.0, warmup=10, schedule="cosine")
+    settings = TrainingSettings(learning_rate=1.0, warmup=10, schedule="cosine")
     assert loop.learning_rate(settings, 5, 1000) == pytest.approx(0.5, abs=1e-3)
     assert loop.learning_rate(settings, 500, 1000) == pytest.approx(0.5)
     assert loop.learning_rate(settings, 1000, 1000) == pytest.approx(0)

@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from grade.estimators import fit
+from grade.estimators import fit, plain_settings
 from grade.estimators.training.loop import MetricsFile
-from grade.settings import EstimatorSettings
 from tests.estimators.spaces import census_201, uniform_sample
 
 BOARD = "torch.utils.tensorboard.writer"
 PHASES = ("trial", "member-0")
-SETTINGS = EstimatorSettings(layers=1, width=16, heads=2, steps=150, batch=16, evidence=True, device="cpu")
+SETTINGS = plain_settings(
+    "autoregressive", layers=1, width=16, heads=2, steps=150, batch=16, evidence=True, device="cpu"
+)
 
 
 class Writer:

@@ -18,7 +18,7 @@ fifth of the occurrences better, from the others, than it does with all types ap
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ from grade.estimators.protocol import (
     estimators,
     normalised,
     read_model,
+    stored_settings,
     write_model,
 )
 from grade.estimators.space import GraphSpace
@@ -87,6 +88,8 @@ class SizeModel:
 
 class Posterior:
     """An estimator that combines another one with the counts of parts and of the sample; or these alone."""
+
+    settings_type: ClassVar[type[EstimatorSettings]] = EstimatorSettings  # of the other estimator
 
     def __init__(self, estimator: Estimator | None = None) -> None:
         self.settings = EstimatorSettings()
@@ -233,7 +236,7 @@ class Posterior:
     def describe(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         description: dict[str, Any] = {
             "posterior": True,
-            "settings": asdict(self.settings),
+            "settings": self.settings.to_json(),
             "space": self.space.to_json(),
             "fitted": self.fitted,
             "sizes": {
@@ -262,7 +265,7 @@ class Posterior:
     @classmethod
     def restored(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         model = cls()
-        model.settings = EstimatorSettings(**description["settings"])
+        model.settings = stored_settings(description)
         model.space = GraphSpace.from_json(description["space"])
         model.fitted = description["fitted"]
         model.counts, model.parts = Counts.from_arrays(arrays), PartCounts.from_arrays(arrays)

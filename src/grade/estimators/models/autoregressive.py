@@ -11,6 +11,8 @@ their product is the probability of the matrix, and the sum over orders that of 
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -26,9 +28,22 @@ from grade.estimators.protocol import estimators
 from grade.estimators.space import GraphSpace
 from grade.estimators.training.compiling import compiled, filled_rows
 from grade.estimators.training.devices import rows_that_fit
-from grade.settings import EstimatorSettings
+from grade.settings import EstimatorSettings, NetworkSettings
+from grade.settings.parameters import setting
 
 NODE, FORWARD, BACK = 0, 1, 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutoregressiveSettings(NetworkSettings):
+    """How the network learns from few samples, and how many orders it scores."""
+
+    estimator: ClassVar[str] = "autoregressive"
+
+    masking: float = setting("Share of the context that is hidden in training.", 0.0, least=0, most=1)
+    order_draws: int = setting(
+        "Orders drawn per pattern in scoring; all of them where there are no more.", 16, least=1
+    )
 
 
 def sequence(capacity: int, upper: bool) -> list[tuple[int, int, int]]:
@@ -76,7 +91,7 @@ class CausalTransformer(nn.Module):
     node_index: Tensor  # places of the node tokens in the sequence
     edge_index: Tensor  # places of the edge tokens
 
-    def __init__(self, space: GraphSpace, settings: EstimatorSettings) -> None:
+    def __init__(self, space: GraphSpace, settings: AutoregressiveSettings) -> None:
         super().__init__()
         capacity, width = space.capacity, settings.width
         tokens = sequence(capacity, space.upper(settings.orders))
@@ -163,8 +178,10 @@ def initialise(module: nn.Module) -> None:
 
 
 @estimators.register("autoregressive")
-class Autoregressive(NetworkEstimator):
+class Autoregressive(NetworkEstimator[AutoregressiveSettings]):
     """The estimator around the causal transformer."""
+
+    settings_type: ClassVar[type[EstimatorSettings]] = AutoregressiveSettings
 
     def build(self) -> nn.Module:
         return CausalTransformer(self.space, self.settings)
@@ -174,9 +191,12 @@ class Autoregressive(NetworkEstimator):
         result: Tensor = -network(graphs).mean()
         return result
 
+    def validation_settings(self) -> AutoregressiveSettings:
+        return replace(self.settings, order_draws=min(self.settings.order_draws, 4))
+
     @torch.no_grad()
     def log_likelihood(
-        self, network: nn.Module, candidates: Candidates, settings: EstimatorSettings
+        self, network: nn.Module, candidates: Candidates, settings: AutoregressiveSettings
     ) -> Tensor:
         """log of the sum over orders of p(matrix): all orders where they are few, ``order_draws``
         otherwise.

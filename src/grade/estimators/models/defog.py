@@ -13,13 +13,17 @@ truth. With omega above 0 not even the marginals are right; keep it at 0 for lik
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
-from grade.estimators.models.diffusion import Diffusion
+from grade.estimators.models.diffusion import Diffusion, DiffusionSettings
 from grade.estimators.models.likelihood import Process
 from grade.estimators.models.noise import Noise, Time
 from grade.estimators.protocol import estimators
+from grade.settings import EstimatorSettings
+from grade.settings.parameters import setting
 
 FLOOR = 1e-6  # the least probability of staying in an Euler step, which can be negative as printed
 
@@ -59,9 +63,21 @@ class DefogProcess:
         return result / result.sum(-1, keepdim=True)
 
 
+@dataclass(frozen=True, kw_only=True)
+class DefogSettings(DiffusionSettings):
+    """The rates of the paper's kernel, besides the settings of all diffusion models."""
+
+    estimator: ClassVar[str] = "defog"
+
+    eta: float = setting("Stochasticity of the paper's kernel.", 1.0, least=0)
+    omega: float = setting("Target guidance of the paper's kernel; 0 for likelihoods.", 0.0, least=0)
+
+
 @estimators.register("defog")
-class Defog(Diffusion):
+class Defog(Diffusion[DefogSettings]):
     """The estimator around the process."""
+
+    settings_type: ClassVar[type[EstimatorSettings]] = DefogSettings
 
     @property
     def process(self) -> Process:

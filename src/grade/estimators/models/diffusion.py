@@ -1,7 +1,8 @@
 """What the three diffusion estimators share: the network, the training loss, and the path likelihood."""
 
 from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -10,11 +11,11 @@ from torch.nn import functional
 from grade.errors import InputError
 from grade.estimators.models.batches import Candidates, TrainingData
 from grade.estimators.models.encoding import Graphs
-from grade.estimators.models.graph_transformer import GraphTransformer
+from grade.estimators.models.graph_transformer import GraphTransformer, GraphTransformerSettings
 from grade.estimators.models.likelihood import Process, mean_over_rounds, path_log_likelihood
 from grade.estimators.models.network import BELOW_BOUNDS, NetworkEstimator
 from grade.estimators.training.devices import rows_that_fit
-from grade.settings import EstimatorSettings
+from grade.settings.parameters import setting
 
 SMOOTHING = 1e-3  # share of the uniform distribution in the marginals, so that no type has a prior of zero
 KERNELS = ("bridge", "paper")
@@ -35,7 +36,23 @@ class Denoise(nn.Module):
         return node_logits.softmax(-1), edge_logits.softmax(-1)
 
 
-class Diffusion(NetworkEstimator):
+@dataclass(frozen=True, kw_only=True)
+class DiffusionSettings(GraphTransformerSettings):
+    """The settings of all diffusion models."""
+
+    path_steps: int = setting("Steps of a noise path.", 20, least=1)
+    kernel: str = setting("Reverse transition: bridge (exact for each component) or paper.", "bridge")
+    crowding: float = setting(
+        "Power of a path's times: above 1, more of its steps lie near the data.", 1.0, above=0
+    )
+    edge_loss: float = setting("Weight of the edges in the loss.", 1.0, least=0)
+    mean_loss: bool = setting("Average the loss over nodes and over edges rather than sum it.", False)
+
+
+Own = TypeVar("Own", bound=DiffusionSettings)
+
+
+class Diffusion(NetworkEstimator[Own]):
     """A diffusion model over graphs as an estimator; subclasses say which process."""
 
     floor = BELOW_BOUNDS
@@ -52,16 +69,7 @@ class Diffusion(NetworkEstimator):
         return uniforms.clamp(min=1e-3)
 
     def build(self) -> nn.Module:
-        return GraphTransformer(
-            node_states=self.space.node_states,
-            edge_types=self.space.edge_types,
-            capacity=self.space.capacity,
-            layers=self.settings.layers,
-            width=self.settings.width,
-            edge_width=self.settings.edge_width,
-            heads=self.settings.heads,
-            dropout=self.settings.dropout,
-        )
+        return GraphTransformer.of(self.space, self.settings)
 
     def prepare(self, data: TrainingData) -> None:
         """The marginal distributions of node states and of edge types over the slots."""
@@ -122,14 +130,12 @@ class Diffusion(NetworkEstimator):
             return node_sum / node_mask.sum() + self.settings.edge_loss * edge_sum / slots.sum()
         return (node_sum + self.settings.edge_loss * edge_sum) / len(graphs)
 
-    def validation_settings(self) -> EstimatorSettings:
-        """Cheaper scoring for the held-out types, on even times: crowded ones rank better, but bound less."""
+    def validation_settings(self) -> Own:
+        """Cheaper scoring for the held-out patterns, on even times: crowded ones rank better, but bound less."""
         return replace(self.settings, rounds=4, path_steps=10, kernel="bridge", crowding=1.0)
 
     @torch.no_grad()
-    def log_likelihood(
-        self, network: nn.Module, candidates: Candidates, settings: EstimatorSettings
-    ) -> Tensor:
+    def log_likelihood(self, network: nn.Module, candidates: Candidates, settings: Own) -> Tensor:
         upper = self.space.upper(settings.orders)
         denoise, process = Denoise(network, settings.bfloat16), self.process
         self.evaluations += len(candidates) * settings.rounds * settings.path_steps

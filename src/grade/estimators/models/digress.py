@@ -9,14 +9,17 @@ form: the paper's kernel and the bridge are the same.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from grade.estimators.models.diffusion import Diffusion
+from grade.estimators.models.diffusion import Diffusion, DiffusionSettings
 from grade.estimators.models.likelihood import Process
 from grade.estimators.models.noise import Noise, Time
 from grade.estimators.protocol import estimators
+from grade.settings import EstimatorSettings
 
 OFFSET = 0.008
 STEPS = 500  # T
@@ -47,9 +50,18 @@ class DigressProcess:
         return noise.bridge(posterior, z_t, s, t)
 
 
+@dataclass(frozen=True, kw_only=True)
+class DigressSettings(DiffusionSettings):
+    """The settings of all diffusion models."""
+
+    estimator: ClassVar[str] = "digress"
+
+
 @estimators.register("digress")
-class Digress(Diffusion):
+class Digress(Diffusion[DigressSettings]):
     """The estimator around the process."""
+
+    settings_type: ClassVar[type[EstimatorSettings]] = DigressSettings
 
     @property
     def process(self) -> Process:

@@ -11,14 +11,17 @@ set as if there were a fixed number of states.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from grade.estimators.models.diffusion import Diffusion
+from grade.estimators.models.diffusion import Diffusion, DiffusionSettings
 from grade.estimators.models.likelihood import Process
 from grade.estimators.models.noise import Noise, Time, uniform_prior
 from grade.estimators.protocol import estimators
+from grade.settings import EstimatorSettings
+from grade.settings.parameters import setting
 
 
 @dataclass(frozen=True)
@@ -68,9 +71,24 @@ class DiscoProcess:
         return torch.where(stays > 0, torch.exp(-leaving), moved * (t - s) * rates)
 
 
+@dataclass(frozen=True, kw_only=True)
+class DiscoSettings(DiffusionSettings):
+    """The noise schedule, besides the settings of all diffusion models."""
+
+    estimator: ClassVar[str] = "disco"
+
+    states: float = setting(
+        "Number of states in the rate; 0: that of the types, as in the paper.", 5.0, least=0
+    )
+    alpha: float = setting("Scale of the noise schedule.", 0.8, above=0)
+    gamma: float = setting("Growth of the noise schedule.", 2.0, above=0)
+
+
 @estimators.register("disco")
-class Disco(Diffusion):
+class Disco(Diffusion[DiscoSettings]):
     """The estimator around the process."""
+
+    settings_type: ClassVar[type[EstimatorSettings]] = DiscoSettings
 
     @property
     def process(self) -> Process:

@@ -8,9 +8,23 @@ and the places of the nodes in their order are added after the input layer (the 
 Architecture").
 """
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from grade.estimators.space import GraphSpace
+from grade.settings import NetworkSettings
+from grade.settings.parameters import setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphTransformerSettings(NetworkSettings):
+    """The settings of all estimators with this network; they average over random draws."""
+
+    edge_width: int = setting("Width of the edge and global streams.", 64, least=1)
+    rounds: int = setting("Noise paths (GraphVAE: latent vectors) averaged per pattern.", 20, least=1)
 
 
 class Layer(nn.Module):
@@ -108,6 +122,20 @@ class GraphTransformer(nn.Module):
         self.layers = nn.ModuleList(Layer(dx, de, dy, heads, dropout) for _ in range(layers))
         self.node_head = nn.Sequential(nn.Linear(dx, dx), nn.ReLU(), nn.Linear(dx, node_states))
         self.edge_head = nn.Sequential(nn.Linear(de, de), nn.ReLU(), nn.Linear(de, edge_types))
+
+    @classmethod
+    def of(cls, space: GraphSpace, settings: GraphTransformerSettings) -> "GraphTransformer":
+        """A network with random weights for the graphs of a space."""
+        return cls(
+            node_states=space.node_states,
+            edge_types=space.edge_types,
+            capacity=space.capacity,
+            layers=settings.layers,
+            width=settings.width,
+            edge_width=settings.edge_width,
+            heads=settings.heads,
+            dropout=settings.dropout,
+        )
 
     def forward(
         self, nodes: Tensor, edges: Tensor, sizes: Tensor, time: Tensor

@@ -7,40 +7,42 @@ latent draws (the paper's appendix "Baselines").
 """
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from grade.estimators.models.batches import Candidates
 from grade.estimators.models.encoding import Graphs
-from grade.estimators.models.graph_transformer import GraphTransformer
+from grade.estimators.models.graph_transformer import GraphTransformer, GraphTransformerSettings
 from grade.estimators.models.likelihood import Uniforms, mean_over_rounds
 from grade.estimators.models.network import BELOW_BOUNDS, NetworkEstimator
 from grade.estimators.protocol import estimators
 from grade.estimators.space import GraphSpace
 from grade.estimators.training.devices import rows_that_fit
 from grade.settings import EstimatorSettings
+from grade.settings.parameters import setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphVAESettings(GraphTransformerSettings):
+    """The latent space, besides the settings of the graph transformer."""
+
+    estimator: ClassVar[str] = "graphvae"
+
+    latent: int = setting("Size of the latent vector.", 32, least=1)
 
 
 class Autoencoder(nn.Module):
     """Encoder and decoder."""
 
-    def __init__(self, space: GraphSpace, settings: EstimatorSettings) -> None:
+    def __init__(self, space: GraphSpace, settings: GraphVAESettings) -> None:
         super().__init__()
         self.latent, self.upper = settings.latent, space.upper(settings.orders)
         self.node_shape = (space.capacity, space.node_states)
         self.edge_shape = (space.capacity, space.capacity, space.edge_types)
-        self.encoder = GraphTransformer(
-            node_states=space.node_states,
-            edge_types=space.edge_types,
-            capacity=space.capacity,
-            layers=settings.layers,
-            width=settings.width,
-            edge_width=settings.edge_width,
-            heads=settings.heads,
-            dropout=settings.dropout,
-        )
+        self.encoder = GraphTransformer.of(space, settings)
         self.moments = nn.Linear(settings.edge_width, 2 * settings.latent)
         self.size = nn.Embedding(space.capacity + 1, settings.latent)
         hidden, outputs = 4 * settings.width, math.prod(self.node_shape) + math.prod(self.edge_shape)
@@ -70,8 +72,10 @@ class Autoencoder(nn.Module):
 
 
 @estimators.register("graphvae")
-class GraphVAE(NetworkEstimator):
+class GraphVAE(NetworkEstimator[GraphVAESettings]):
     """The estimator around the autoencoder."""
+
+    settings_type: ClassVar[type[EstimatorSettings]] = GraphVAESettings
 
     floor = BELOW_BOUNDS
 
@@ -84,12 +88,12 @@ class GraphVAE(NetworkEstimator):
         result: Tensor = -network(graphs, normal).mean()
         return result
 
-    def validation_settings(self) -> EstimatorSettings:
+    def validation_settings(self) -> GraphVAESettings:
         return replace(self.settings, rounds=4)
 
     @torch.no_grad()
     def log_likelihood(
-        self, network: nn.Module, candidates: Candidates, settings: EstimatorSettings
+        self, network: nn.Module, candidates: Candidates, settings: GraphVAESettings
     ) -> Tensor:
         def bound(graphs: Graphs, uniforms: Uniforms) -> Tensor:
             self.evaluations += len(graphs)

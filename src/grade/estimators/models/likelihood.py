@@ -25,9 +25,9 @@ from torch import Tensor
 from grade.estimators.models import counters, orders
 from grade.estimators.models.batches import Candidates
 from grade.estimators.models.encoding import Graphs
+from grade.estimators.models.graph_transformer import GraphTransformerSettings
 from grade.estimators.models.noise import Noise, Time
 from grade.estimators.training.compiling import compiled
-from grade.settings import EstimatorSettings
 
 Denoiser = Callable[[Graphs, Tensor], tuple[Tensor, Tensor]]
 """(noisy graphs, time) -> posteriors of the clean node types [n, K, a] and edge types [n, K, K, b]."""
@@ -138,7 +138,7 @@ def advance(noise: Noise, z: Tensor, s: Time, t: Time, first: Tensor, uniforms: 
 def mean_over_rounds(
     estimate: Callable[[Graphs, Uniforms], Tensor],
     candidates: Candidates,
-    settings: EstimatorSettings,
+    settings: GraphTransformerSettings,
     limit: int,
 ) -> Tensor:
     """[n] mean over rounds of ``estimate(ordered graphs, noise)`` [rows], each round in an order drawn anew.
@@ -163,7 +163,9 @@ def mean_over_rounds(
     return torch.cat(result)
 
 
-def round_noise(keys: Tensor, row: Tensor, round_of_row: Tensor, settings: EstimatorSettings) -> Uniforms:
+def round_noise(
+    keys: Tensor, row: Tensor, round_of_row: Tensor, settings: GraphTransformerSettings
+) -> Uniforms:
     """The noise of rows that are the rounds of candidates with these keys."""
     if settings.shared_noise:
         keys, row = torch.zeros_like(keys[:1]), torch.zeros_like(row)

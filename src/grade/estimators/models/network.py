@@ -16,10 +16,10 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 import torch
@@ -29,29 +29,41 @@ from torch import Tensor, nn
 from grade.estimators.models import orders
 from grade.estimators.models.batches import Candidates, TrainingData
 from grade.estimators.models.encoding import Graphs, encode, pattern_keys
-from grade.estimators.protocol import Report, Samples, as_samples, normalised, read_model, write_model
+from grade.estimators.protocol import (
+    Report,
+    Samples,
+    as_samples,
+    normalised,
+    read_model,
+    stored_settings,
+    write_model,
+)
 from grade.estimators.space import GraphSpace
 from grade.estimators.training.checkpoints import Checkpoints
 from grade.estimators.training.devices import one_thread, pick_device
 from grade.estimators.training.loop import Trained, train
 from grade.estimators.training.splits import held_out_patterns
 from grade.graphs import PatternTable, SubgraphSample
-from grade.settings import EstimatorSettings
+from grade.settings import EstimatorSettings, NetworkSettings, TrainingSettings
 
 # The floor of models that give bounds of likelihoods, however loose: below any of them.
 BELOW_BOUNDS = -1e6
 FEWEST_PATTERNS = 10  # with fewer, holding some out says nothing
 FEW_STEPS = 300
 
+Own = TypeVar("Own", bound=NetworkSettings)
 
-class NetworkEstimator(ABC):
-    """An estimator whose distribution is a neural network's."""
+
+class NetworkEstimator(ABC, Generic[Own]):
+    """An estimator whose distribution is a neural network's, with settings of its own."""
+
+    settings_type: ClassVar[type[EstimatorSettings]]
+    settings: Own
 
     # Logarithm of the weight of the uniform distribution that keeps every score finite.
     floor: ClassVar[float] = math.log(1e-9)
 
     def __init__(self) -> None:
-        self.settings = EstimatorSettings()
         self.evaluations = 0
         self.fitted: dict[str, Any] = {}
         self.networks: list[nn.Module] = []
@@ -74,9 +86,7 @@ class NetworkEstimator(ABC):
         return ()
 
     @abstractmethod
-    def log_likelihood(
-        self, network: nn.Module, candidates: Candidates, settings: EstimatorSettings
-    ) -> Tensor:
+    def log_likelihood(self, network: nn.Module, candidates: Candidates, settings: Own) -> Tensor:
         """[n] float64 log-likelihood of each pattern, without the division by |Aut| (see
         `grade.estimators.models.orders`).
         """
@@ -93,9 +103,9 @@ class NetworkEstimator(ABC):
         """Take back what `extra` gave."""
         return
 
-    def validation_settings(self) -> EstimatorSettings:
+    @abstractmethod
+    def validation_settings(self) -> Own:
         """Cheaper scoring for the held-out patterns."""
-        return replace(self.settings, order_draws=min(self.settings.order_draws, 4))
 
     # Fitting.
 
@@ -103,7 +113,7 @@ class NetworkEstimator(ABC):
     def fit(
         self,
         sample: Samples,
-        settings: EstimatorSettings,
+        settings: Own,
         *,
         folder: Path | None = None,
         report: Report | None = None,
@@ -115,21 +125,26 @@ class NetworkEstimator(ABC):
         checkpoints = Checkpoints(folder, self.settings, samples, report)
         everything = self.training_data(samples, [np.ones(len(s.patterns), np.bool_) for s in samples])
         self.prepare(everything)
-        steps = fixed_steps(settings, sum(len(s) for s in samples))
+        steps = fixed_steps(settings.training, sum(len(s) for s in samples))
         history: list[tuple[int, float]] = []
         if sum(len(s.patterns) for s in samples) < FEWEST_PATTERNS:
-            steps = steps or min(FEW_STEPS, settings.maximum_steps)
+            steps = steps or min(FEW_STEPS, settings.training.maximum_steps)
         elif not steps or settings.evidence:
             self.held_out = held_out_patterns(samples, settings.seed)
             shown = self.training_data(samples, [~held for held in self.held_out])
             validate = None if steps else self.held_out_loss(samples)
             done = self.train(
-                "trial", shown, steps or settings.maximum_steps, validate, settings.seed + 1000, checkpoints
+                "trial",
+                shown,
+                steps or settings.training.maximum_steps,
+                validate,
+                settings.seed + 1000,
+                checkpoints,
             )
             self.trial, steps, history = done.network, done.step, done.history
         members = [
             self.train(f"member-{i}", everything, steps, None, settings.seed + i, checkpoints)
-            for i in range(settings.members)
+            for i in range(settings.training.members)
         ]
         self.networks = [member.network for member in members]
         self.fitted = {
@@ -177,10 +192,12 @@ class NetworkEstimator(ABC):
                 self.build,
                 partial(self.draw, data),
                 self.loss,
-                self.settings,
+                self.settings.training,
                 steps=steps,
                 seed=seed,
                 device=self.device,
+                bfloat16=self.settings.bfloat16,
+                compile=self.settings.compile,
                 validate=validate,
                 checkpoint=checkpoints.checkpoint(phase),
                 report=checkpoints.report(phase),
@@ -251,7 +268,7 @@ class NetworkEstimator(ABC):
         for i, network in enumerate(self.networks):
             tensors |= {f"network.{i}.{name}": t.cpu().numpy() for name, t in network.state_dict().items()}
         return {
-            "settings": asdict(self.settings),
+            "settings": self.settings.to_json(),
             "space": self.space.to_json(),
             "fitted": self.fitted,
         }, tensors
@@ -262,13 +279,13 @@ class NetworkEstimator(ABC):
     @classmethod
     def restored(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         model = cls()
-        model.settings = EstimatorSettings(**description["settings"])
+        model.settings = cast(Own, stored_settings(description))
         model.space = GraphSpace.from_json(description["space"])
         model.fitted = description["fitted"]
         model.device = pick_device("auto")
         tensors = {name: torch.from_numpy(array).to(model.device) for name, array in arrays.items()}
         model.restore(tensors)
-        for i in range(model.settings.members):
+        for i in range(model.settings.training.members):
             network = model.build().to(model.device).eval().requires_grad_(False)
             prefix = f"network.{i}."
             network.load_state_dict(
@@ -282,7 +299,7 @@ class NetworkEstimator(ABC):
         return cls.restored(*read_model(folder))
 
 
-def for_space(settings: EstimatorSettings, space: GraphSpace) -> EstimatorSettings:
+def for_space(settings: Own, space: GraphSpace) -> Own:
     """The settings with an order family in which every matrix of the space can come up.
 
     Where patterns have cycles, some matrices of a class are in no linear order, and yet the network gives them a share
@@ -293,7 +310,7 @@ def for_space(settings: EstimatorSettings, space: GraphSpace) -> EstimatorSettin
     return settings
 
 
-def fixed_steps(settings: EstimatorSettings, occurrences: int) -> int:
+def fixed_steps(settings: TrainingSettings, occurrences: int) -> int:
     """The number of steps that the settings ask for; 0 if held-out patterns are to decide."""
     if settings.epochs > 0:
         return max(1, math.ceil(settings.epochs * occurrences / settings.batch))

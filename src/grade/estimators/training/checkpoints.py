@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 
 from safetensors.torch import load_file, save_file
@@ -30,7 +29,7 @@ class Checkpoints:
         self.folder, self.then = folder, report
         if folder is None:
             return
-        digest = hashlib.sha256(json.dumps(asdict(settings)).encode())
+        digest = hashlib.sha256(json.dumps(settings.to_json()).encode())
         for sample in samples:
             digest.update(sample.patterns.keys.tobytes() + sample.weighted_counts.tobytes())
         mark = folder / "fit.txt"

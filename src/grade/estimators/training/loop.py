@@ -26,7 +26,7 @@ from grade.errors import InputError
 from grade.estimators.protocol import Report
 from grade.estimators.training.compiling import tell, try_compile
 from grade.files import whole_file
-from grade.settings import EstimatorSettings
+from grade.settings import TrainingSettings
 
 Draw = Callable[[int], tuple[Any, ...]]
 """A batch of so many graphs: what the loss takes besides the network."""
@@ -54,11 +54,13 @@ def train(
     build: Callable[[], nn.Module],
     draw: Draw,
     loss: Loss,
-    settings: EstimatorSettings,
+    settings: TrainingSettings,
     *,
     steps: int,
     seed: int,
     device: torch.device,
+    bfloat16: bool = False,
+    compile: bool = False,
     validate: Callable[[nn.Module], float] | None = None,
     checkpoint: Path | None = None,
     report: Report | None = None,
@@ -72,13 +74,14 @@ def train(
         other source is used, so that a resumed training repeats an uninterrupted one
     validate : a figure for the averaged network, lower being better; with it, training stops when the figure has not
         improved for long, and the network at the best step is returned
+    bfloat16, compile : compute in bfloat16 where it is safe; compile long trainings on a GPU
     checkpoint : a file that is written now and then, read when it exists, and removed by the caller
     """
     with seeded(seed, device):
-        run = Run(build(), settings, device, steps)
+        run = Run(build(), settings, device, steps, bfloat16)
         if checkpoint is not None and checkpoint.exists():
             run.load(checkpoint)
-        advance = run.stepper(draw, loss)
+        advance = run.stepper(draw, loss, compile)
         started, first, saved = time.monotonic(), run.step, time.monotonic()
         next_validation = validation_after(run.history[-1][0] if run.history else 0)
         while run.step < steps and not run.stalled:
@@ -125,11 +128,16 @@ class Run:
     """The state of a training between two steps."""
 
     def __init__(
-        self, network: nn.Module, settings: EstimatorSettings, device: torch.device, steps: int
+        self,
+        network: nn.Module,
+        settings: TrainingSettings,
+        device: torch.device,
+        steps: int,
+        bfloat16: bool,
     ) -> None:
         self.network = network.to(device).train()
         self.average = copy.deepcopy(self.network).eval()
-        self.settings, self.device, self.steps = settings, device, steps
+        self.settings, self.device, self.steps, self.bfloat16 = settings, device, steps, bfloat16
         self.parameters: list[Tensor] = list(self.network.parameters())
         self.averages = [p.detach() for p in self.average.parameters()]
         self.step = 0
@@ -149,11 +157,11 @@ class Run:
             foreach=True,
         )
 
-    def stepper(self, draw: Draw, loss: Loss) -> Callable[[], None]:
+    def stepper(self, draw: Draw, loss: Loss, compile: bool) -> Callable[[], None]:
         """A function that takes one step."""
         # Network and loss are compiled, where that is quicker than to train without. Batches are drawn as they are:
         # their shapes differ from sample to sample, and what is compiled shall serve all of them.
-        worthwhile = self.settings.compile and self.device.type == "cuda" and self.steps >= COMPILED_STEPS
+        worthwhile = compile and self.device.type == "cuda" and self.steps >= COMPILED_STEPS
         self.draw = draw
         self.losses = [try_compile(loss) if worthwhile else loss, loss]
 
@@ -179,9 +187,7 @@ class Run:
         loss, plain = self.losses
         drawn = self.draw(batch)
         try:
-            with torch.autocast(
-                self.device.type, torch.bfloat16, enabled=self.settings.bfloat16, cache_enabled=False
-            ):
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16, cache_enabled=False):
                 value = loss(self.network, *drawn)
             value.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         except Exception as error:
@@ -274,7 +280,7 @@ def part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
-def learning_rate(settings: EstimatorSettings, step: int, steps: int) -> float:
+def learning_rate(settings: TrainingSettings, step: int, steps: int) -> float:
     """Linear warm-up, then constant or a cosine down to zero over the planned steps."""
     warm = min(1.0, step / max(settings.warmup, 1))
     if settings.schedule == "constant":
@@ -284,12 +290,12 @@ def learning_rate(settings: EstimatorSettings, step: int, steps: int) -> float:
     raise InputError(f"There is no learning-rate schedule {settings.schedule!r}; known are constant, cosine.")
 
 
-def average_share(settings: EstimatorSettings, step: int) -> float:
+def average_share(settings: TrainingSettings, step: int) -> float:
     """The new weights' share in the average: horizon = ``average`` * step, whatever the number of steps.
 
     A fixed decay would keep the random initial weights in the average of a short training.
 
-    >>> settings = EstimatorSettings(average=0.1)
+    >>> settings = TrainingSettings(average=0.1)
     >>> average_share(settings, 1), round(average_share(settings, 1000), 3)
     (1.0, 0.01)
     """
