@@ -8,12 +8,15 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from grade.costs import Costs, Savings, read_costs
 from grade.errors import InputError
+from grade.export.shapes import sizes_from_files
 from grade.graphs import GraphSet
 from grade.machine import thread_count
 from grade.progress import NEVER, Deadline, Progress
 from grade.runs import RunFolder
 from grade.sampling import samplers
+from grade.sealed import digest_of_json
 from grade.search import Constraints
 from grade.search.beam import Bounds
 from grade.search.ranking import needs_estimator, ranking
@@ -22,6 +25,7 @@ from grade.units import parse_bytes, parse_seconds
 
 METHODS = ("search", "sampling")
 WEIGHTINGS = ("occurrences", "graphs")
+NAMED = 3  # reasons why sizes of values are not known that are told
 SEARCH_SHARE = 0.8  # of a time budget; the rest is for the verification
 
 
@@ -41,6 +45,7 @@ class Job:
     progress: Progress | None = None
     cut_short: bool = False  # whether the time budget ran out
     notes: list[str] = field(default_factory=list)  # sentences for the reader of the result
+    savings: Savings | None = None  # where they are asked for
 
     @classmethod
     def begin(
@@ -60,6 +65,7 @@ class Job:
             settings = replace(settings, k=f"{sizes[0]}-{graphs.largest}")
             sizes = settings.sizes
         check(settings, graphs)
+        costs = None if settings.costs is None else read_costs(settings.costs)
         constraints.check(graphs, sizes[-1])
         if settings.start_from is not None and constraints.fusible:
             raise InputError(
@@ -71,10 +77,11 @@ class Job:
             seconds = parse_seconds(settings.time_budget)
             search_until, verify_until = Deadline.after(SEARCH_SHARE * seconds), Deadline.after(seconds)
         stored = {**asdict(settings), "out": str(settings.out), **asdict(constraints)}
+        stored["costs"] = None if costs is None else digest_of_json(asdict(costs))
         stored["k"] = sizes[0] if len(sizes) == 1 else settings.k
         drawn = settings.method == "sampling" or needs_estimator(settings.rank_by)
         unused = () if drawn else ("sampler", "samples", "estimator", "preset")
-        return cls(
+        job = cls(
             settings,
             constraints,
             graphs,
@@ -86,6 +93,16 @@ class Job:
             verify_until,
             progress,
         )
+        if costs is not None or settings.rank_by == "saving":
+            job.price(costs)
+        return job
+
+    def price(self, costs: Costs | None) -> None:
+        """Find the sizes of all values, which savings need."""
+        with self.stage("search", "sizes of values") as deadline:
+            sizes, reasons = sizes_from_files(self.graphs, deadline)
+        self.notes += reasons[:NAMED]
+        self.savings = Savings(self.graphs, sizes, costs, self.constraints.fusible)
 
     @contextmanager
     def stage(self, name: str, label: str, share: float = 0.0) -> Iterator[Deadline]:

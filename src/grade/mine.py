@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from grade.callable_module import CallableModule
+from grade.costs.saving import LOOKED_AT
 from grade.errors import InputError
 from grade.graphs import SubgraphSample
 from grade.graphs.sample import load_sample, save_sample
@@ -169,6 +170,7 @@ def search(job: Job) -> list[Level]:
             deadline,
             Supports(job.graphs, fusible=job.constraints.fusible, threads=job.threads, deadline=deadline),
             by_graph=settings.weighting == "graphs",
+            savings=job.savings,
         ),
         constraints=job.constraints,
         bounds=job.bounds,
@@ -264,6 +266,8 @@ def enumerate_all(job: Job) -> list[Level]:
             known = {"occurrences": lists.counts, "graphs": kept.graphs, "mni": kept.mni}.get(
                 settings.rank_by
             )
+            if job.savings is not None and settings.rank_by == "saving":
+                known = np.array([job.savings.of_pattern(pattern).total for pattern in kept.patterns])
             scores = np.asarray(supports.of(settings.rank_by, lists) if known is None else known, np.float64)
             best = best_rows(scores, len(scores))
             levels.append(Level(lists.take(best), scores[best], len(scores), 0, 0.0, whole=True))
@@ -286,6 +290,8 @@ def left_out(job: Job, levels: Sequence[Level], motifs: Sequence[Motif]) -> list
         reasons.append("ranked by an estimator")
     if job.cut_short:
         reasons.append("the time budget ran out")
+    if job.settings.rank_by == "saving" and not job.settings.complete:
+        reasons.append(f"ranked by the mean saving of {LOOKED_AT} occurrences of each pattern at most")
     if job.settings.method == "search" and not job.settings.complete:
         reasons += gaps(levels, {motif.size for motif in motifs}, job.settings.rank_by)
     inexact = sum(not motif.support.complete for motif in motifs)

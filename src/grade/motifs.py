@@ -7,6 +7,7 @@ from operator import itemgetter
 
 import numpy as np
 
+from grade.costs import Saving
 from grade.job import Job
 from grade.progress import Deadline, OutOfTime
 from grade.runs import Chosen, Motif
@@ -107,12 +108,15 @@ def verify(job: Job, levels: list[Level], selection: "Distinct | None") -> list[
     if job.settings.complete:  # the others come with the supports that are known
         places = [place for number in wanted(job, levels) for place in accepted(job, levels, number)]
         counted |= {place: brief_support(job, levels, place) for place in places if place not in counted}
+    savings = savings_of(job, levels, counted)
     by = {"hybrid": "occurrences"}.get(job.settings.rank_by, job.settings.rank_by)
 
     def order(place: Place) -> tuple[float, ...]:
         """Chosen ones as they were chosen; the rest by the verified support that the search ranked by, or its rank."""
         if place in chosen:
             return (0, list(chosen).index(place))
+        if by == "saving" and place in savings:
+            return (1, -savings[place].total, place[1], place[0])
         return (
             1,
             -value(job, by, counted[place], levels, place) if by in SUPPORTS else 0,
@@ -130,9 +134,21 @@ def verify(job: Job, levels: list[Level], selection: "Distinct | None") -> list[
             float(levels[place[0]].scores[place[1]]),
             chosen.get(place),
             numbers.get(variants[place]) if place in variants else None,
+            savings.get(place),
         )
         for place, number in numbers.items()
     ]
+
+
+def savings_of(job: Job, levels: Sequence[Level], counted: dict[Place, Support]) -> dict[Place, Saving]:
+    """What fusing saves, of the patterns whose disjoint occurrences are known; nothing where nobody asks."""
+    if job.savings is None:
+        return {}
+    return {
+        (number, row): job.savings.of_pattern(levels[number].lists.patterns[row], support.disjoint_quality)
+        for (number, row), support in counted.items()
+        if support.disjoint is not None
+    }
 
 
 def value(job: Job, by: str, support: Support, levels: Sequence[Level], place: Place) -> float:
@@ -148,7 +164,7 @@ def brief_support(job: Job, levels: Sequence[Level], place: Place) -> Support:
     """What complete mode knows of every pattern: its occurrences, and the support that it was ranked by."""
     level, row, by = levels[place[0]], place[1], job.settings.rank_by
     quality = EXACT if level.lists.exact[row] else LOWER_BOUND
-    known = {} if by == "occurrences" else {by: int(level.scores[row])}
+    known = {} if by in ("occurrences", "saving") else {by: int(level.scores[row])}
     return Support(int(level.lists.counts[row]), quality, **known)  # type: ignore[arg-type]  # by names a support
 
 

@@ -93,6 +93,7 @@ def page(folder: RunFolder, catalogue: Catalogue, graphs: GraphSet | None = None
         stages=[(STAGES.get(stage, stage), seconds) for stage, seconds in timings.items()],
         seconds=sum(timings.values()),
         missing=missing,
+        savings=any(motif.saving is not None for motif in catalogue.motifs),
         unnamed=graphs is not None and graphs.node_names is None,
         version=__version__,
     )
@@ -211,6 +212,7 @@ def motif_data(
                     for name in SUPPORTS
                     if name != "occurrences" and getattr(support, name) is not None
                 },
+                "saving": saving_cell(motif),
                 "choice": None if motif.choice is None else list(asdict(motif.choice).values()),
                 "variant": motif.variant_of,
                 "common": [list(pair) for pair in support.most_common()],
@@ -221,6 +223,14 @@ def motif_data(
             }
         )
     return rows
+
+
+def saving_cell(motif: Motif) -> list[Any] | None:
+    """What fusing a motif saves: [total, unit, of one occurrence, where it comes from, whether it was measured]."""
+    saving = motif.saving
+    if saving is None:
+        return None
+    return [saving.total, saving.unit, saving.per_occurrence, saving.basis, saving.measured]
 
 
 def level_rows(levels: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

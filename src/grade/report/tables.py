@@ -32,11 +32,13 @@ def motif_lines(
     nodes = max(graphs["nodes"], 1)
     distinct = catalogue.run["distinct"]
     asked = ("mni",) if settings["rank_by"] == "mni" or settings["min_mni"] > 1 else ()
-    supports = ("occurrences", "graphs", "disjoint", *asked)
+    supports: tuple[str, ...] = ("occurrences", "graphs", "disjoint", *asked)
     several = len({motif.size for motif in motifs}) > 1
+    saving = any(motif.saving is not None for motif in motifs)
     rows: list[tuple[str, ...]] = []
     for motif in motifs:
         numbers = [motif.support.shown(name) for name in supports]
+        numbers += ["-" if motif.saving is None else str(motif.saving)] * saving
         cover = share_of(motif, nodes)
         common = "".join(f"{name} ({count:,})" for name, count in catalogue.most_common(motif, 1))
         if motif.choice is None:
@@ -47,6 +49,7 @@ def motif_lines(
         gain, covered = (f"{100 * share / nodes:.1f}" for share in (motif.choice.gain, motif.choice.covered))
         folded = f"{motif.text}  ({variants} variant{'s' * (variants != 1)})" if variants else motif.text
         rows.append((str(motif.id), gain, covered, *numbers, str(motif.size), folded))
+    supports += ("saving",) * saving
     if distinct and motifs and motifs[0].choice is not None:
         head: tuple[str, ...] = ("motif", "adds %", "covered %", *supports, "nodes", "pattern")
     else:
@@ -54,6 +57,8 @@ def motif_lines(
     yield from table(head, rows, left=["most common in"])
     if any(not motif.support.complete for motif in motifs):
         yield ">= at least this many; ~ an unbiased estimate, ± half of its 95 % interval"
+    if saving:
+        yield saving_note(motifs)
     if distinct and not distinct["motifs"]:
         yield "No pattern has two occurrences that share no node, so all patterns are shown."
     elif distinct:
@@ -62,6 +67,17 @@ def motif_lines(
             f" choice of as many of the {distinct['candidates']:,} patterns that the search kept covers more than"
             f" {100 * distinct['bound'] / nodes:.1f} %. --all shows the plain ranking."
         )
+
+
+def saving_note(motifs: Sequence[Motif]) -> str:
+    """What the column of savings means, and how sure it is."""
+    savings = [motif.saving for motif in motifs if motif.saving is not None]
+    measured = sum(saving.measured for saving in savings)
+    unit = "memory traffic" if savings[0].unit == "bytes" else "time"
+    bases = [saving.basis for saving in savings if not saving.measured]
+    exact = f"{measured} of {len(savings)} measured" if measured else "none measured"
+    estimated = f"; ~ an estimate, the most that fusing can save, from {bases[0]}" if bases else ""
+    return f"saving: {unit} that fusing the disjoint occurrences saves, {exact}{estimated}"
 
 
 def share_of(motif: Motif, nodes: int) -> str:

@@ -6,6 +6,7 @@
     motif_graphs motif, graph, ...        how often a motif occurs in each graph that has it
     graphs       graph, name              the names of the graphs
     occurrences  motif, graph, nodes      some of its occurrences, as global node ids
+    savings      motif, data              what fusing a motif saves; only in runs that were asked for it
 
 Numbers carry their quality: ``exact``, ``estimate`` (with a standard error) or ``lower bound``.
 """
@@ -16,6 +17,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from grade.costs import Saving
 from grade.errors import InputError
 from grade.files import whole_file
 from grade.graphs.patterns import Pattern, PatternTable
@@ -48,6 +50,7 @@ class Motif:
     score: float  # the search's
     choice: Chosen | None = None  # of a distinct motif
     variant_of: int | None = None  # the distinct motif that it is nearly the same as
+    saving: Saving | None = None  # what fusing its occurrences saves, where that was asked for
 
     @property
     def key(self) -> str:
@@ -74,6 +77,8 @@ class Motif:
             "covered": None if self.choice is None else self.choice.covered,
             "variant_of": self.variant_of,
             **self.support.numbers(),
+            "saving": None if self.saving is None else self.saving.total,
+            "saving_unit": None if self.saving is None else self.saving.unit,
         }
 
 
@@ -118,6 +123,7 @@ class Catalogue:
             **motif.row(),
             "most_common": [list(pair) for pair in self.most_common(motif, 10)],
             "examples": motif.support.examples,
+            "saving": None if motif.saving is None else motif.saving.data(),
         }
 
     _repr_html_ = shown_by("grade.report.notebook", "catalogue_html")
@@ -173,6 +179,10 @@ class Catalogue:
                 "INSERT INTO occurrences VALUES (?, ?)",
                 [(motif.id, json.dumps(nodes)) for nodes in motif.support.examples],
             )
+        saved = [(m.id, json.dumps(m.saving.data())) for m in self.motifs if m.saving is not None]
+        if saved:
+            connection.execute("CREATE TABLE savings (motif INTEGER PRIMARY KEY, data TEXT)")
+            connection.executemany("INSERT INTO savings VALUES (?, ?)", saved)
         connection.executemany("INSERT INTO graphs VALUES (?, ?)", enumerate(self.graph_names))
         connection.commit()
 
@@ -197,6 +207,9 @@ class Catalogue:
             names = tuple(row["name"] for row in connection.execute("SELECT name FROM graphs ORDER BY graph"))
             vocabularies = tuple(run.pop("node_vocabulary")), tuple(run.pop("edge_vocabulary"))
             stored = run.pop(CHECKSUM)
+            tables = [row["name"] for row in connection.execute("SELECT name FROM sqlite_master")]
+            asked = connection.execute("SELECT * FROM savings") if "savings" in tables else ()
+            savings = {row["motif"]: Saving(**json.loads(row["data"])) for row in asked}
             motifs = [
                 Motif(
                     row["id"],
@@ -211,6 +224,7 @@ class Catalogue:
                     if row["gain"] is None
                     else Chosen(row["new_occurrences"], row["gain"], row["covered"]),
                     row["variant_of"],
+                    savings.get(row["id"]),
                 )
                 for row in connection.execute("SELECT * FROM motifs ORDER BY id")
             ]
@@ -225,7 +239,12 @@ class Catalogue:
 
     def digest(self) -> str:
         """SHA-256 of all that the catalogue says."""
-        motifs = [[motif.row(), motif.support.per_graph, motif.support.examples] for motif in self.motifs]
+        motifs = [
+            [{name: row[name] for name in COLUMNS}, motif.support.per_graph, motif.support.examples]
+            + ([motif.saving.data()] if motif.saving is not None else [])
+            for motif in self.motifs
+            for row in [motif.row()]
+        ]
         words = [self.node_vocabulary, self.edge_vocabulary, self.graph_names]
         return digest_of_json([self.run, self.levels, motifs, words])
 

@@ -38,11 +38,17 @@ class MineSettings(Settings):
     )
     rank_by: str = option(
         "By what the search keeps patterns: coverage (nodes in some occurrence), occurrences (the paper's objective),"
-        " graphs, disjoint (occurrences that share no node), mni (minimum image-based support), estimator (the"
-        " paper's way) or hybrid.",
+        " graphs, disjoint (occurrences that share no node), saving (what fusing those would save, by --costs or a"
+        " model of bytes), mni (minimum image-based support), estimator (the paper's way) or hybrid.",
         "--rank-by",
         default="coverage",
         metavar="NAME",
+    )
+    costs: Path | None = option(
+        "Measured costs of operators and patterns, JSON or CSV, for --rank-by saving and for the column of savings.",
+        "--costs",
+        default=None,
+        metavar="FILE",
     )
     start_from: str | None = option(
         "Grow from this pattern only, so that every motif contains it: text such as 'Conv -> Relu' (wildcards allowed),"

@@ -86,6 +86,14 @@ function amount([value, quality]) {
   return MARKS[quality] + text;
 }
 
+function withUnit(amount, unit) {
+  const scales = unit === "seconds" ? [[1, "s"], [1e-3, "ms"]] : [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
+  const [scale, name] = scales.find(([size]) => Math.abs(amount) >= size) ?? (unit === "seconds" ? [1e-6, "\u00b5s"] : [1, "B"]);
+  return `${(amount / scale).toFixed(unit === "seconds" ? 2 : scale === 1 ? 0 : 1)} ${name}`;
+}
+
+const savingOf = ([total, unit, , , measured]) => `${measured ? "" : "~ "}${withUnit(total, unit)}`;
+
 const percent = (nodes) => (100 * nodes) / Math.max(data.nodes, 1);
 const share = ([value, quality]) => `${MARKS[quality]}${percent(value).toFixed(1)} %`;
 
@@ -117,7 +125,7 @@ function row({ motif, variant }) {
     element("span", { className: `number ${extra}` }, element("small", { textContent: name }), value);
   const button = element(
     "button",
-    { className: `row${variant ? " variant" : ""}`, type: "button", onclick: () => go(motif.id) },
+    { className: `row${variant ? " variant" : ""}${motif.saving ? " saved" : ""}`, type: "button", onclick: () => go(motif.id) },
     element("span", { className: "rank", textContent: `#${motif.id}` }),
     element("span", { className: "mini" }, mini(motif.picture)),
     words(motif.text, { className: "words" }),
@@ -125,6 +133,7 @@ function row({ motif, variant }) {
     number("occurrences", amount(motif.occurrences)),
     number("graphs", amount(motif.graphs), "extra"),
     number("disjoint", amount(motif.disjoint), "extra"),
+    motif.saving ? number("saving", savingOf(motif.saving), "extra") : null,
     number("nodes", String(motif.nodes), "extra"),
   );
   return marked(button, motif);
@@ -135,7 +144,7 @@ function card({ motif }) {
   for (const [name, text] of [
     ["occurrences", amount(motif.occurrences)],
     ["graphs", amount(motif.graphs)],
-    ["disjoint", amount(motif.disjoint)],
+    motif.saving ? ["saving", savingOf(motif.saving)] : ["disjoint", amount(motif.disjoint)],
     motif.choice ? ["adds", `${percent(motif.choice[1]).toFixed(1)} %`] : ["coverage", share(motif.coverage ?? [0, "exact"])],
   ]) numbers.append(element("span", {}, element("small", { textContent: name }), text));
   const button = element(
@@ -392,6 +401,10 @@ function show(id) {
   const [count, quality, error] = motif.occurrences;
   const precision = quality === "estimate" && error !== null ? `, standard error ${((100 * error) / Math.max(count, 1)).toFixed(1)} %` : "";
   const rows = [["occurrences", amount(motif.occurrences), QUALITY[quality] + precision]];
+  if (motif.saving) {
+    const [, unit, one, basis, measured] = motif.saving;
+    rows.push(["saving", savingOf(motif.saving), `${withUnit(one, unit)} for each disjoint occurrence; ${measured ? "measured" : `estimate, from ${basis}`}`]);
+  }
   for (const name of ["graphs", "disjoint", "mni"]) if (motif[name]) rows.push([name, amount(motif[name]), QUALITY[motif[name][1]]]);
   if (motif.coverage) rows.push(["covered nodes", share(motif.coverage), QUALITY[motif.coverage[1]]]);
   if (motif.choice) {

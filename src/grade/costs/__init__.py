@@ -1,0 +1,7 @@
+"""What fusing a pattern saves: bytes that it keeps from memory, or what was measured."""
+
+from grade.costs.cost_files import Costs, read_costs
+from grade.costs.saving import Saving, Savings
+from grade.costs.value_sizes import ValueSizes
+
+__all__ = ["Costs", "Saving", "Savings", "ValueSizes", "read_costs"]
