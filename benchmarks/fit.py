@@ -28,7 +28,7 @@ def row(name: str, k: int, preset: str, **changes: Any) -> dict[str, Any]:
         "k": k,
         "preset": preset,
         "occurrences": f"{len(drawn):,}",
-        "steps": f"{model.fitted['steps']:,}",
+        "steps": f"{model.fitted.steps or 0:,}",
         "processor seconds": f"{seconds:.0f}",
         "rho": f"{spearman(model.log_probability(census.patterns), census.counts):.3f}",
     }

@@ -178,7 +178,7 @@ def train_disco(
         results.add("training", name, values)
     chosen = chosen.changed(compile=settings["compile"])
     seconds, model = timed(lambda: fit(sample, chosen))
-    steps = model.fitted["steps"]
+    steps = model.fitted.steps
     evaluations = steps * chosen.training.batch
     results.add(
         "training",
@@ -187,7 +187,7 @@ def train_disco(
             "seconds": seconds,
             "steps": steps,
             "batch": chosen.training.batch,
-            "parameters": model.fitted["parameters"],
+            "parameters": model.fitted.parameters,
             "graphs_per_second": evaluations / seconds,
             "operations_per_second": 3
             * forward
@@ -205,8 +205,8 @@ def train_autoregressive(
     """The preset best, the network alone, with its choice of steps on held-out patterns."""
     changes = {"device": device, "bfloat16": settings["bfloat16"], **settings["autoregressive"]}
     seconds, model = timed(lambda: fit(sample, preset_for([sample], "autoregressive", "best", **changes)))
-    values = {"seconds": seconds, "steps": model.fitted["steps"], "members": model.settings.training.members}
-    results.add("training", "autoregressive, best", {**values, "parameters": model.fitted["parameters"]})
+    values = {"seconds": seconds, "steps": model.fitted.steps, "members": model.settings.training.members}
+    results.add("training", "autoregressive, best", {**values, "parameters": model.fitted.parameters})
     return as_network(model)
 
 

@@ -85,13 +85,13 @@ def rows_of(name: str, k: int, seed: int, estimators: list[str], folder: Path | 
         begin = time.process_time()
         model = fit(drawn, preset_for([drawn], estimator, preset, seed=seed, device="cpu"))
         seconds = time.process_time() - begin
-        posterior = model.fitted.get("posterior", {}).get(str(k))
+        posterior = model.fitted.to_json().get("posterior", {}).get(str(k))
         scores = model.log_probability(census.patterns)
         note(
             one,
             scores,
             fit_seconds=round(seconds, 1),
-            steps=model.fitted.get("steps"),
+            steps=model.fitted.steps,
             posterior=posterior,
         )
 

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from grade.settings import MineSettings
 from grade.sources import as_graphs
 from grade.verify import count_patterns
 from grade.verify.starting_level import starting_level
+
+if TYPE_CHECKING:
+    from grade.estimators.reports import TrainingReport
 
 
 def mine(
@@ -136,11 +139,11 @@ def fit(job: Job, k: int) -> LogProbability:
         chosen = preset_for(drawn, job.settings.estimator, job.settings.preset, seed=job.settings.seed)
         with job.stage("training", f"fit k = {k}") as deadline:
 
-            def report(values: dict[str, Any]) -> None:
+            def tell(report: "TrainingReport") -> None:
                 deadline.check()
-                deadline.report(values["step"] / values["steps"], f"fit k = {k}: {values['phase']}")
+                deadline.report(report.step / report.steps, f"fit k = {k}: {report.phase}")
 
-            fit_to_folder(drawn, chosen, folder, report)
+            fit_to_folder(drawn, chosen, folder, tell)
 
     return load_estimator(job.run.folder(f"models/k-{k:02}", make)).log_probability
 

@@ -13,7 +13,7 @@ import sys
 import typing
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,6 +22,9 @@ from grade.graphs.patterns import Pattern
 from grade.settings import PARAMETER, OutputSettings, Parameter
 from grade.sources import sources
 from grade.text import printable, table
+
+if TYPE_CHECKING:
+    from grade.estimators.reports import Report, TrainingReport
 
 FLAGS: dict[str, str] = {}  # of every setting of every command, by its name
 
@@ -128,30 +131,22 @@ def progress_bar(label: str) -> Iterator[progress.Progress | None]:
 
 
 @contextmanager
-def training_progress() -> Iterator[Callable[[dict[str, Any]], None] | None]:
-    """A report for a fit that draws step, loss and time left of each training that runs; None where there is no
-    terminal.
-    """
+def training_progress() -> Iterator["Report | None"]:
+    """A receiver of reports that draws step, loss and time left of a training; None where there is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[loss]}"))
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
-        lines: dict[str, TaskID] = {"fit": bar.add_task("fit", total=1, loss="")}
+        line = bar.add_task("fit", total=1, loss="")
 
-        def update(values: dict[str, Any]) -> None:
-            phase, loss = values["phase"], f"loss {values['loss']:.3f}" if "loss" in values else ""
-            for other in [name for name in lines if kind(name) != kind(phase)]:
-                bar.remove_task(lines.pop(other))
-            if phase not in lines:
-                lines[phase] = bar.add_task(phase, total=values["steps"], loss=loss)
-            bar.update(lines[phase], completed=values["step"], total=values["steps"], loss=loss)
-
-        def kind(phase: str) -> str:
-            return phase.rstrip("-0123456789")
+        def update(report: "TrainingReport") -> None:
+            if bar.tasks[0].description != report.phase:
+                bar.reset(line, description=report.phase)
+            bar.update(line, completed=report.step, total=report.steps, loss=f"loss {report.loss:.3f}")
 
         yield update
 

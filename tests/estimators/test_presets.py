@@ -70,7 +70,7 @@ def test_changes_take_the_type_of_the_setting() -> None:
         ("orbit=maybe", "bool"),
         (
             "eta=1",
-            r"The estimator autoregressive has no setting 'eta' \(defog has\); known are seed, .*masking",
+            r"The estimator autoregressive has no setting 'eta' \(a setting of defog\); known are seed, .*masking",
         ),
     ):
         with pytest.raises(InputError, match=message):

@@ -3,12 +3,15 @@
 import dataclasses
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grade.cli.app import app
 from grade.errors import InputError
 from grade.settings import EvaluateSettings, FitSettings, OutputSettings, ScoreSettings
 from grade.terminal import command, show, training_progress
+
+if TYPE_CHECKING:
+    from grade.estimators.reports import SizeReport
 
 
 @command(
@@ -35,7 +38,7 @@ def fit(settings: FitSettings, output: OutputSettings) -> None:
         "k": sorted(sample.size for sample in samples),
         "occurrences": sum(map(len, samples)),
         "patterns": sum(len(sample.patterns) for sample in samples),
-        **{name: value for name, value in model.fitted.items() if name != "held_out"},
+        **{name: value for name, value in model.fitted.to_json().items() if name != "held_out"},
     }
 
     def lines() -> Iterator[str]:
@@ -46,20 +49,20 @@ def fit(settings: FitSettings, output: OutputSettings) -> None:
         )
         if "steps" in data:
             yield f"steps: {data['steps']:,} of a network with {data['parameters']:,} parameters"
-        for k, found in data.get("posterior", {}).items():
-            yield from said(k, found)
+        for k, found in model.fitted.posterior.items():
+            yield from weights(k, found)
 
     show(output, data, lines)
 
 
-def said(k: str, found: dict[str, Any]) -> Iterator[str]:
-    """Lines on what parts, sample and network are worth at one size."""
-    if found["parts"] is None:
+def weights(k: int, found: "SizeReport") -> Iterator[str]:
+    """Lines with the weights of parts and network at one size."""
+    if found.parts is None:
         yield f"k = {k}: scores are the model's alone, for the sample came without counts of parts"
         return
-    parts = ", ".join(f"{name} {weight:.2f}" for name, weight in found["parts"].items() if weight > 0.005)
-    yield f"k = {k}: weights of parts: {parts}{', raked' if found['raked'] else ''}; network {found['network']:.2f}"
-    for names in found["exchangeable"]:
+    parts = ", ".join(f"{name} {weight:.2f}" for name, weight in found.parts.items() if weight > 0.005)
+    yield f"k = {k}: weights of parts: {parts}{', raked' if found.raked else ''}; network {found.network:.2f}"
+    for names in found.exchangeable:
         yield f"k = {k}: exchangeable types: {', '.join(names)}"
 
 

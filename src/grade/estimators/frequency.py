@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from grade.estimators.protocol import Report, Samples, as_samples, estimators, read_model, write_model
+from grade.estimators.protocol import Samples, as_samples, estimators, read_model, write_model
+from grade.estimators.reports import FitReport, Report
 from grade.estimators.space import GraphSpace
 from grade.graphs import PatternTable
 from grade.graphs.counts import Counts
@@ -37,7 +38,7 @@ class Frequency:
 
     def __init__(self) -> None:
         self.settings: EstimatorSettings = FrequencySettings()
-        self.fitted: dict[str, Any] = {}
+        self.fitted = FitReport(seconds=0.0)
 
     def fit(
         self,
@@ -56,7 +57,7 @@ class Frequency:
             {s.size: s.patterns for s in samples},
             {s.size: s.weighted_counts * (len(s) / s.weighted_counts.sum()) for s in samples},
         )
-        self.fitted = {"seconds": time.monotonic() - started}
+        self.fitted = FitReport(seconds=time.monotonic() - started)
 
     def log_probability(self, patterns: PatternTable) -> NDArray[np.float64]:
         self.space.check(patterns)
@@ -68,7 +69,7 @@ class Frequency:
         return {
             "settings": self.settings.to_json(),
             "space": self.space.to_json(),
-            "fitted": self.fitted,
+            "fitted": self.fitted.to_json(),
         }, self.counts.to_arrays()
 
     def save(self, folder: Path) -> None:
@@ -79,7 +80,7 @@ class Frequency:
         estimator = cls()
         estimator.settings = FrequencySettings.from_json(description["settings"])
         estimator.space = GraphSpace.from_json(description["space"])
-        estimator.fitted = description["fitted"]
+        estimator.fitted = FitReport.from_json(description["fitted"])
         estimator.counts = Counts.from_arrays(arrays)
         return estimator
 

@@ -128,16 +128,16 @@ def plain_settings(estimator: str, **changes: Any) -> EstimatorSettings:
 def known(settings: EstimatorSettings, changes: Values) -> Values:
     """The changes, if these settings have all of them.
 
-    >>> known(preset("parts"), {"masking": 0.5})
+    >>> known(preset("parts"), {"orbit": False})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    grade.errors.InputError: The estimator parts has no setting 'masking' (autoregressive has); known are seed, device.
+    grade.errors.InputError: The estimator parts has no setting 'orbit' (a setting of autoregressive, ...); known ...
     """
     own = settings.values()
     for name in changes:
         if name not in own:
             others = [e for e in estimators if name in estimators[e].settings_type().values()]
-            owners = f" ({', '.join(others)} has)" if others else ""
+            owners = f" (a setting of {', '.join(others)})" if others else ""
             raise InputError(
                 f"The estimator {settings.estimator} has no setting {name!r}{owners}; known are {', '.join(own)}."
             )

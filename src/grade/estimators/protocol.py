@@ -6,7 +6,7 @@ classes. A new estimator is one new file that registers a class, and a line in `
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -16,6 +16,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from grade.errors import DeviceError, InputError
+from grade.estimators.reports import FitReport, Report
 from grade.files import whole_folder, writable_target
 from grade.graphs import PatternTable, SubgraphSample
 from grade.registry import Registry
@@ -35,9 +36,6 @@ MODULES = {
 }
 """Where estimators are; only those that are asked for are imported, for most of them need torch."""
 
-Report = Callable[[dict[str, Any]], None]
-"""Receives one dictionary per logged step: phase, step, steps; of a training loss, seconds, eta ..."""
-
 Samples = SubgraphSample | Sequence[SubgraphSample]
 """One sample, or samples of several sizes for one model of them all."""
 
@@ -47,7 +45,7 @@ class Estimator(Protocol):
 
     settings_type: ClassVar[type[EstimatorSettings]]
     evaluations: int  # network evaluations that the last `log_probability` took, all patterns together
-    fitted: dict[str, Any]  # what the fit found: steps, seconds, validation ...
+    fitted: FitReport  # of the last fit
 
     @property
     def settings(self) -> EstimatorSettings:

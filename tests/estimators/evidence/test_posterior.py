@@ -48,7 +48,7 @@ def test_a_network_is_weighed_in_where_it_tells_something_new() -> None:
     census, own = drawn("nas-bench-101", 4)
     parts = fit(own, preset("parts"))
     model = fit(own, preset_for([own], "autoregressive", "fast", device="cpu"))
-    assert model.fitted["posterior"]["4"]["network"] > 0
+    assert model.fitted.posterior[4].network > 0
     scores = [one.log_probability(census.patterns) for one in (model, parts)]
     assert rho(scores[0], census) > rho(scores[1], census)
 
@@ -57,7 +57,7 @@ def test_a_network_that_learned_nothing_gets_no_weight() -> None:
     census, own = drawn("zoo-mini", 4)
     settings = preset_for([own], "autoregressive", "fast", device="cpu", steps=1, learning_rate=0.0)
     model, parts = fit(own, settings), fit(own, preset("parts"))
-    assert model.fitted["posterior"]["4"]["network"] == 0
+    assert model.fitted.posterior[4].network == 0
     np.testing.assert_allclose(model.log_probability(census.patterns), parts.log_probability(census.patterns))
 
 
@@ -77,8 +77,8 @@ def test_types_are_merged_only_where_a_hold_out_says_so() -> None:
     """In DARTS operations were drawn at random; in a set of real models none can stand for another."""
     _, real = drawn("zoo", 4)
     _, random = drawn("darts", 4)
-    assert fit(real, preset("parts")).fitted["posterior"]["4"]["exchangeable"] == []
-    merged = fit(random, preset("parts")).fitted["posterior"]["4"]["exchangeable"]
+    assert fit(real, preset("parts")).fitted.posterior[4].exchangeable == []
+    merged = fit(random, preset("parts")).fitted.posterior[4].exchangeable
     assert "sep_conv_3x3" in max(merged, key=len)
 
 

@@ -14,6 +14,7 @@ from torch import Tensor
 from grade.estimators import fit, load_estimator
 from grade.estimators.models.likelihood import path_step
 from grade.estimators.models.network import NetworkEstimator
+from grade.estimators.reports import TrainingReport
 from grade.estimators.training import loop
 from grade.estimators.training.compiling import Compiled, compiled
 from grade.graphs import SubgraphSample
@@ -76,16 +77,16 @@ def test_a_killed_training_goes_on_to_the_same_end(
     monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
     reported: list[int] = []
 
-    def dies(values: dict[str, Any]) -> None:
-        reported.append(values["step"])
-        if values["step"] == 40:
+    def dies(report: TrainingReport) -> None:
+        reported.append(report.step)
+        if report.step == 40:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         fitted(settings, folder=tmp_path, report=dies)
     assert reported == [10, 20, 30, 40]
     reported.clear()
-    resumed = fitted(settings, folder=tmp_path, report=lambda values: reported.append(values["step"]))
+    resumed = fitted(settings, folder=tmp_path, report=lambda report: reported.append(report.step))
     assert reported == [40, 50, 60]  # the last checkpoint is that of step 39
     assert_same_training(resumed, whole)
 

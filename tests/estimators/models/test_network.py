@@ -154,10 +154,10 @@ def test_held_out_patterns_choose_the_steps_and_a_killed_fit_goes_on(
     deadline = -1
     whole = fit(sample, settings)
     total = calls
-    history = dict(whole.fitted["held_out"])
-    assert whole.fitted["steps"] == min(history, key=history.__getitem__)
+    history = dict(whole.fitted.held_out)
+    assert whole.fitted.steps == min(history, key=history.__getitem__)
 
-    calls, deadline = 0, total - whole.fitted["steps"] // 2  # in the middle of the last training
+    calls, deadline = 0, total - (whole.fitted.steps or 0) // 2  # in the middle of the last training
     with pytest.raises(KeyboardInterrupt):
         fit(sample, settings, folder=tmp_path / "work")
     resumed = fit(sample, settings, folder=tmp_path / "work")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from grade.estimators import fit, plain_settings
+from grade.estimators.reports import TrainingReport
 from grade.estimators.training.loop import MetricsFile
 from tests.estimators.spaces import census_201, uniform_sample
 
@@ -41,9 +42,9 @@ def board(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[tuple[str, float, i
     return Writer.written
 
 
-def fit_in(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def fit_in(folder: Path) -> tuple[list[dict[str, Any]], list[TrainingReport]]:
     """(what the metrics file holds, what was reported)."""
-    reported: list[dict[str, Any]] = []
+    reported: list[TrainingReport] = []
     sample = uniform_sample(*census_201(3), 100, 0)
     fit(sample, SETTINGS, folder=folder, report=reported.append)
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()], reported
@@ -51,7 +52,7 @@ def fit_in(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
 def test_metrics_hold_phase_step_loss_and_time_left(tmp_path: Path) -> None:
     lines, reported = fit_in(tmp_path / "work")
-    assert lines == reported
+    assert lines == [report.to_json() for report in reported]
     steps = [(line["phase"], line["step"], line["steps"]) for line in lines]
     assert steps == [(phase, step, 150) for phase in PHASES for step in (100, 150)]
     for line in lines:

@@ -16,7 +16,7 @@ fifth of the occurrences better, from the others, than it does with all types ap
 """
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -30,7 +30,6 @@ from grade.estimators.evidence.raking import Raking
 from grade.estimators.evidence.rates import Rates, fit_rates
 from grade.estimators.protocol import (
     Estimator,
-    Report,
     Samples,
     as_samples,
     estimators,
@@ -39,6 +38,7 @@ from grade.estimators.protocol import (
     stored_settings,
     write_model,
 )
+from grade.estimators.reports import FitReport, Report, SizeReport
 from grade.estimators.space import GraphSpace
 from grade.graphs import PatternTable, SubgraphSample
 from grade.graphs.counts import Counts
@@ -95,7 +95,7 @@ class Posterior:
         self.settings = EstimatorSettings()
         self.estimator = estimator
         self.evaluations = 0
-        self.fitted: dict[str, Any] = {}
+        self.fitted = FitReport(seconds=0.0)
         self.parts: PartCounts | None = None
         self.counts = Counts({}, {})
         self.sizes: dict[int, SizeModel] = {}
@@ -125,11 +125,11 @@ class Posterior:
             for i, s in enumerate(merged):
                 if s.size in self.sizes:
                     self.weigh(i, s, known[s.size], settings)
-        self.fitted = {
-            **({} if self.estimator is None else self.estimator.fitted),
-            "seconds": time.monotonic() - started,
-            "posterior": {str(k): self.summary(k) for k in self.counts.tables},
-        }
+        self.fitted = replace(
+            self.fitted if self.estimator is None else self.estimator.fitted,
+            seconds=time.monotonic() - started,
+            posterior={k: self.summary(k) for k in self.counts.tables},
+        )
 
     def size_model(
         self, k: int, types: ExchangeableTypes, counts: Counts
@@ -201,22 +201,22 @@ class Posterior:
         weights = (both.constant - np.log(share), both.weights[0], both.weights[1])
         self.sizes[k] = SizeModel(model.merged, model.seen, model.parts, model.occurrences, weights)
 
-    def summary(self, k: int) -> dict[str, Any]:
-        """What was found for one size, in words and numbers."""
+    def summary(self, k: int) -> SizeReport:
+        """The weights of the evidence on patterns of one size."""
         if k not in self.sizes:
-            return {"parts": None}
+            return SizeReport()
         model = self.sizes[k]
         names = self.space.node_vocabulary
-        return {
-            "parts": dict(zip(("joined", "rarest", "mean"), model.parts.weights, strict=True)),
-            "raked": model.parts.raking is not None,
-            "network": model.network[2],
-            "shape": model.parts.rates.shape,
-            "exchangeable": [
+        return SizeReport(
+            parts=dict(zip(("joined", "rarest", "mean"), model.parts.weights, strict=True)),
+            raked=model.parts.raking is not None,
+            network=model.network[2],
+            shape=model.parts.rates.shape,
+            exchangeable=[
                 [names[kind] if names else str(kind) for kind in members]
                 for members in model.merged.types.classes
             ],
-        }
+        )
 
     def log_probability(self, patterns: PatternTable) -> Values:
         """[n] log of the share that each pattern is expected to have among all occurrences of its size."""
@@ -238,7 +238,7 @@ class Posterior:
             "posterior": True,
             "settings": self.settings.to_json(),
             "space": self.space.to_json(),
-            "fitted": self.fitted,
+            "fitted": self.fitted.to_json(),
             "sizes": {
                 str(k): {
                     "types": model.merged.types.classes,
@@ -267,7 +267,7 @@ class Posterior:
         model = cls()
         model.settings = stored_settings(description)
         model.space = GraphSpace.from_json(description["space"])
-        model.fitted = description["fitted"]
+        model.fitted = FitReport.from_json(description["fitted"])
         model.counts, model.parts = Counts.from_arrays(arrays), PartCounts.from_arrays(arrays)
         for name, values in description["sizes"].items():
             model.sizes[int(name)] = model.restored_size(int(name), values, arrays)

@@ -30,7 +30,6 @@ from grade.estimators.models import orders
 from grade.estimators.models.batches import Candidates, TrainingData
 from grade.estimators.models.encoding import Graphs, encode, pattern_keys
 from grade.estimators.protocol import (
-    Report,
     Samples,
     as_samples,
     normalised,
@@ -38,6 +37,7 @@ from grade.estimators.protocol import (
     stored_settings,
     write_model,
 )
+from grade.estimators.reports import FitReport, Report
 from grade.estimators.space import GraphSpace
 from grade.estimators.training.checkpoints import Checkpoints
 from grade.estimators.training.devices import one_thread, pick_device
@@ -65,7 +65,7 @@ class NetworkEstimator(ABC, Generic[Own]):
 
     def __init__(self) -> None:
         self.evaluations = 0
-        self.fitted: dict[str, Any] = {}
+        self.fitted = FitReport(seconds=0.0)
         self.networks: list[nn.Module] = []
         # Of the last fit: the network of the trial, and which patterns of each sample it was not shown.
         self.trial: nn.Module | None = None
@@ -147,12 +147,12 @@ class NetworkEstimator(ABC, Generic[Own]):
             for i in range(settings.training.members)
         ]
         self.networks = [member.network for member in members]
-        self.fitted = {
-            "steps": steps,
-            "parameters": sum(p.numel() for p in self.networks[0].parameters()),
-            "seconds": time.monotonic() - started,
-            "held_out": history,
-        }
+        self.fitted = FitReport(
+            steps=steps,
+            parameters=sum(p.numel() for p in self.networks[0].parameters()),
+            seconds=time.monotonic() - started,
+            held_out=history,
+        )
 
     def held_out_loss(self, samples: list[SubgraphSample]) -> Callable[[nn.Module], float]:
         """Minus the mean class log-likelihood of the patterns that were held out."""
@@ -200,6 +200,7 @@ class NetworkEstimator(ABC, Generic[Own]):
                 compile=self.settings.compile,
                 validate=validate,
                 checkpoint=checkpoints.checkpoint(phase),
+                phase=phase,
                 report=checkpoints.report(phase),
             )
             checkpoints.save(phase, done)
@@ -270,7 +271,7 @@ class NetworkEstimator(ABC, Generic[Own]):
         return {
             "settings": self.settings.to_json(),
             "space": self.space.to_json(),
-            "fitted": self.fitted,
+            "fitted": self.fitted.to_json(),
         }, tensors
 
     def save(self, folder: Path) -> None:
@@ -281,7 +282,7 @@ class NetworkEstimator(ABC, Generic[Own]):
         model = cls()
         model.settings = cast(Own, stored_settings(description))
         model.space = GraphSpace.from_json(description["space"])
-        model.fitted = description["fitted"]
+        model.fitted = FitReport.from_json(description["fitted"])
         model.device = pick_device("auto")
         tensors = {name: torch.from_numpy(array).to(model.device) for name, array in arrays.items()}
         model.restore(tensors)

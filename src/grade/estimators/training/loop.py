@@ -23,7 +23,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from grade.errors import InputError
-from grade.estimators.protocol import Report
+from grade.estimators.reports import Report, TrainingReport
 from grade.estimators.training.compiling import tell, try_compile
 from grade.files import whole_file
 from grade.settings import TrainingSettings
@@ -63,6 +63,7 @@ def train(
     compile: bool = False,
     validate: Callable[[nn.Module], float] | None = None,
     checkpoint: Path | None = None,
+    phase: str = "training",
     report: Report | None = None,
 ) -> Trained:
     """Train the network that ``build`` makes for at most ``steps`` steps.
@@ -76,6 +77,7 @@ def train(
         improved for long, and the network at the best step is returned
     bfloat16, compile : compute in bfloat16 where it is safe; compile long trainings on a GPU
     checkpoint : a file that is written now and then, read when it exists, and removed by the caller
+    phase : the name of this training in its reports
     """
     with seeded(seed, device):
         run = Run(build(), settings, device, steps, bfloat16)
@@ -94,16 +96,17 @@ def train(
                 seconds = time.monotonic() - started
                 if report is not None:
                     eta = seconds / (run.step - first) * (steps - run.step)
-                    best = {"best_step": run.best_step, "best": run.best} if run.history else {}
                     report(
-                        {
-                            "step": run.step,
-                            "steps": steps,
-                            "loss": mean,
-                            "seconds": seconds,
-                            "eta": eta,
-                            **best,
-                        }
+                        TrainingReport(
+                            phase=phase,
+                            step=run.step,
+                            steps=steps,
+                            loss=mean,
+                            seconds=seconds,
+                            eta=eta,
+                            best_step=run.best_step if run.history else None,
+                            best=run.best if run.history else None,
+                        )
                     )
             if checkpoint is not None and time.monotonic() - saved >= CHECKPOINT_SECONDS:
                 run.save(checkpoint)
@@ -303,12 +306,10 @@ def average_share(settings: TrainingSettings, step: int) -> float:
 
 
 class MetricsFile:
-    """A report that appends JSON lines to a file and passes on what it receives; TensorBoard too, if
-    installed.
-    """
+    """A receiver of reports: a file of JSON lines, TensorBoard where it is installed, and another receiver."""
 
     def __init__(self, path: Path, phase: str, then: Report | None = None) -> None:
-        self.path, self.phase, self.then = path, phase, then
+        self.path, self.then = path, then
         try:
             from torch.utils.tensorboard.writer import SummaryWriter
 
@@ -316,11 +317,10 @@ class MetricsFile:
         except ImportError:
             self.board = None
 
-    def __call__(self, values: dict[str, Any]) -> None:
-        values = {"phase": self.phase, **values}
+    def __call__(self, report: TrainingReport) -> None:
         with self.path.open("a") as file:
-            file.write(json.dumps(values) + "\n")
+            file.write(json.dumps(report.to_json()) + "\n")
         if self.board is not None:
-            self.board.add_scalar("loss", values["loss"], values["step"])
+            self.board.add_scalar("loss", report.loss, report.step)
         if self.then is not None:
-            self.then(values)
+            self.then(report)
