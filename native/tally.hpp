@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "canonical.hpp"
@@ -51,7 +52,7 @@ class Tally {
 // What one worker for each thread finds from all roots. A Worker has run(begin, end, stop), flush() and a tally.
 template <class Worker>
 PatternCounts tally_all(const Graph& graph, int k, int threads, const KeepGoing& keep_going) {
-  std::vector<Worker> workers;
+  std::deque<Worker> workers;  // they stay where they are
   for (int i = 0; i < threads; ++i) workers.emplace_back(graph, k);
   const size_t chunk = std::clamp<size_t>(graph.nodes() / (1024 * threads), 1, 256);
   parallel_chunks(graph.nodes(), chunk, threads, keep_going,
