@@ -155,7 +155,7 @@ def count(
 
     Parameters
     ----------
-    patterns : a pattern as text or a key, a file of those, a census, a small model; a pattern; or a list of these
+    patterns : a pattern as text or by numbers, a file of those, a census, a small model; a pattern; or a list of these
     top : only the most frequent patterns of a census, or the first ones
     induced : whether edges that the pattern does not have are forbidden
     fusible : only occurrences that a compiler can fuse

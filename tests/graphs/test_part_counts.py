@@ -34,7 +34,7 @@ def test_loops_are_part_of_a_nodes_kind() -> None:
         edge_vocabulary=["none", "edge", "loop"],
     )
     counts = count_parts(graphs, 2).counts
-    assert {p.key: w for p, w in zip(counts.tables[1], counts.weights[1], strict=True)} == {
+    assert {p.code: w for p, w in zip(counts.tables[1], counts.weights[1], strict=True)} == {
         "0/": 2.0,
         "0/0>0:2": 1.0,
     }

@@ -58,8 +58,8 @@ def test_different_patterns_have_different_texts(one: Pattern, other: Pattern) -
 
 def test_an_arrow_without_a_name_is_the_usual_edge_or_any() -> None:
     query = Query("a -> b")
-    assert query.pattern(["a", "b"], ["none", "skip"]).key == "0.1/0>1"  # type: ignore[union-attr]
-    assert query.pattern(["a", "b"], ["none", "skip", "edge"]).key == "0.1/0>1:2"  # type: ignore[union-attr]
+    assert query.pattern(["a", "b"], ["none", "skip"]).code == "0.1/0>1"  # type: ignore[union-attr]
+    assert query.pattern(["a", "b"], ["none", "skip", "edge"]).code == "0.1/0>1:2"  # type: ignore[union-attr]
     assert query.pattern(["a", "b"], ["none", "0", "1"]) is None
     _, edges = query.choices(["a", "b"], ["none", "0", "1"])
     assert np.flatnonzero(edges[0, 1]).tolist() == [1, 2]

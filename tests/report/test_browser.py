@@ -206,7 +206,6 @@ def test_the_detail_has_copies_attributes_and_occurrences(visit: Any, distinct: 
     detail = page.locator("#detail")
     for name, part in (
         ("text", motif.text),
-        ("key", motif.key),
         ("PyTorch", "class Motif"),
         ("ONNX", "opset_import"),
     ):

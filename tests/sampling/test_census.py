@@ -242,11 +242,11 @@ def test_parquet_is_readable_by_others(tmp_path: Path) -> None:
     take_census(edges_only(3), 2).save(tmp_path / "census.parquet")
     assert pyarrow.parquet.read_table(tmp_path / "census.parquet").to_pylist() == [
         {
-            "key": "0.1/0>1",
+            "key": "input -> conv",
             "count": 3,
             "automorphisms": 1,
             "node_types": ["input", "conv"],
-            "pattern": "input -> conv",
+            "code": "0.1/0>1",
         }
     ]
 

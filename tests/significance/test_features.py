@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from itertools import combinations, permutations
 from pathlib import Path
+from random import Random
 
 import networkx as nx
 import numpy as np
@@ -58,7 +59,7 @@ def brute_force_orbits(graphs: GraphSet, k: int) -> Counter[tuple[int, str, int]
                     for place, node in enumerate(order):
                         places[node] = min(place, places.get(node, k))
             for i, node in enumerate(nodes):
-                counts[first + node, pattern.key, places[i]] += 1
+                counts[first + node, pattern.code, places[i]] += 1
     return counts
 
 
@@ -67,16 +68,41 @@ def test_rows_of_nodes_are_orbit_counts_by_brute_force(graphs: GraphSet, k: int)
     if graphs.largest < k:
         return
     found = features(graphs, k, per="node")
-    names = [name.split("@") for name in found.column_names]
+    codes = [pattern.code for pattern in found.patterns]
+    assert len(set(found.column_names)) == len(found.column_names)
     ours = Counter(
         {
-            (row, names[column][0], int(names[column][1])): count
+            (row, codes[found.column_patterns[column]], int(found.column_places[column])): count
             for row, column, count in zip(
                 found.rows.tolist(), found.columns.tolist(), found.counts.tolist(), strict=True
             )
         }
     )
     assert ours == brute_force_orbits(graphs, k)
+
+
+@given(graph_sets(max_graphs=2), st.integers(2, 4), st.randoms())
+def test_names_of_orbits_do_not_depend_on_the_numbers_of_the_types(
+    graphs: GraphSet, k: int, random: Random
+) -> None:
+    if graphs.largest < k:
+        return
+    order = list(range(len(graphs.node_vocabulary)))
+    random.shuffle(order)
+    renumbered = GraphSet.from_edges(
+        node_counts=graphs.node_counts,
+        node_types=np.argsort(order)[graphs.node_types],
+        edge_counts=[len(graphs.edge_list(g)) for g in range(len(graphs))],
+        edges=np.concatenate([graphs.edge_list(g) for g in range(len(graphs))]),
+        edge_types=np.concatenate([graphs.edge_types_of(g) for g in range(len(graphs))]),
+        node_vocabulary=[graphs.node_vocabulary[i] for i in order],
+        edge_vocabulary=graphs.edge_vocabulary,
+    )
+    one, other = (
+        {name: values.tolist() for name, values in zip(found.column_names, found.to_numpy().T, strict=True)}
+        for found in (features(graphs, k, per="node"), features(renumbered, k, per="node"))
+    )
+    assert one == other
 
 
 def test_undirected_orbits_are_those_of_networkx() -> None:

@@ -28,10 +28,10 @@ def test_scores_agree_with_graph_tool(seed: int) -> None:
     task = {"k": 3, "nodes": 150, "edges": ends.tolist(), "patterns": patterns, "draws": DRAWS, "seed": seed}
     listed, *columns = graph_tool_peer.run(graph_tool_peer.SIGNIFICANCE, task)
     keys = [
-        Pattern.of([0] * 3, [[int([i, j] in edges) for j in range(3)] for i in range(3)]).key
+        Pattern.of([0] * 3, [[int([i, j] in edges) for j in range(3)] for i in range(3)]).code
         for edges in listed
     ]
-    place = [keys.index(pattern.key) for pattern in ours.patterns]
+    place = [keys.index(pattern.code) for pattern in ours.patterns]
     counts, means, deviations, z = np.array(columns)[:, place]
     scores = ours.scores
     np.testing.assert_array_equal(counts, scores.observed)

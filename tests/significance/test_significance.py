@@ -13,7 +13,7 @@ from grade.sources import load
 from tests.significance.realisations import same_degrees, small_graph
 
 FALSE_ALARM = 1e-4
-CHAIN = Pattern.of([0, 0, 0], [[0, 1, 0], [0, 0, 1], [0, 0, 0]]).key
+CHAIN = Pattern.of([0, 0, 0], [[0, 1, 0], [0, 0, 1], [0, 0, 0]]).code
 
 
 def random_digraph(seed: int, nodes: int, edges: int, types: int = 1, copies: int = 1) -> GraphSet:
@@ -24,7 +24,7 @@ def random_digraph(seed: int, nodes: int, edges: int, types: int = 1, copies: in
 
 
 def by_key(found: Significance, values: np.ndarray) -> dict[str, float]:
-    return dict(zip((pattern.key for pattern in found.patterns), values.tolist(), strict=True))
+    return dict(zip((pattern.code for pattern in found.patterns), values.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("null", ["degrees", "types", "levels", "block"])
@@ -32,14 +32,14 @@ def test_counts_are_those_of_the_draws_one_by_one(null: str) -> None:
     """Mean, deviation, p-values and the tests by graph against a census of every randomised set."""
     graphs = random_digraph(1, 14, 40, types=2, copies=3)
     found = significance(graphs, 3, null, draws=20, switches=5, seed=7, least=1, by_graph=True)
-    rows = {pattern.key: i for i, pattern in enumerate(found.patterns)}
+    rows = {pattern.code: i for i, pattern in enumerate(found.patterns)}
     counts = np.zeros((21, len(graphs), len(rows)))
     for draw in range(-1, 20):
         drawn = graphs if draw < 0 else randomised(graphs, null, switches=5, seed=7, draw=draw)
         for graph in range(len(graphs)):
             census = take_census(drawn.subset([graph]), 3)
             for pattern, count in zip(census.patterns, census.counts.tolist(), strict=True):
-                counts[draw + 1, graph, rows[pattern.key]] = count
+                counts[draw + 1, graph, rows[pattern.code]] = count
     observed, drawn_counts = counts[0].sum(axis=0), counts[1:].sum(axis=1)
     scores = found.scores
     np.testing.assert_array_equal(scores.observed, observed)
@@ -83,12 +83,12 @@ def test_the_mean_is_that_over_all_realisations() -> None:
     for single in joined:
         census = take_census(single, 3)
         for pattern, count in zip(census.patterns, census.counts.tolist(), strict=True):
-            expected[pattern.key] = expected.get(pattern.key, 0) + count / len(every)
+            expected[pattern.code] = expected.get(pattern.code, 0) + count / len(every)
     draws = 4000
     found = significance(graphs, 3, draws=draws, switches=60, seed=1, least=1)
     assert by_key(found, found.scores.mean).keys() == expected.keys()
     error = found.scores.deviation / np.sqrt(draws)
-    off = found.scores.mean - [expected[pattern.key] for pattern in found.patterns]
+    off = found.scores.mean - [expected[pattern.code] for pattern in found.patterns]
     assert (np.abs(off) <= 5 * error + 1e-12).all()
 
 
@@ -119,7 +119,7 @@ def test_sets_from_the_null_give_uniform_p_values() -> None:
     for i in range(300):
         graphs = randomised(base, switches=40, seed=100 + i)
         found = significance(graphs, 3, draws=99, switches=8, seed=i, threads=1, least=1)
-        row = next(i for i, pattern in enumerate(found.patterns) if pattern.key == CHAIN)
+        row = next(i for i, pattern in enumerate(found.patterns) if pattern.code == CHAIN)
         at_least, at_most = found.scores.p_over[row] * 100 - 1, found.scores.p_under[row] * 100 - 1
         ties = at_least + at_most - 99  # draws that are equal: broken at random, so that the rank is uniform
         rank = 99 - at_most + np.random.default_rng(i).integers(0, int(ties) + 1)
@@ -134,7 +134,7 @@ def test_p_values_hold_where_the_chain_hardly_moves() -> None:
     for i in range(400):
         graphs = randomised(base, switches=40, seed=1000 + i)
         found = significance(graphs, 3, draws=19, switches=0.1, seed=i, threads=1, least=1)
-        row = next(i for i, pattern in enumerate(found.patterns) if pattern.key == CHAIN)
+        row = next(i for i, pattern in enumerate(found.patterns) if pattern.code == CHAIN)
         values.append(found.scores.p_over[row] <= 0.05)
     assert stats.binomtest(sum(values), 400, 0.05, alternative="greater").pvalue > FALSE_ALARM
 

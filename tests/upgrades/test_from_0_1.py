@@ -15,6 +15,7 @@ import pytest
 
 from grade.errors import InputError
 from grade.estimators import load_estimator
+from grade.graphs import PatternTable
 from grade.graphs.sample import load_sample
 from grade.runs import RunFolder
 from grade.sampling.census import Census, take_census
@@ -53,7 +54,7 @@ def test_a_census_is_read_and_still_right(old: Path, file: str) -> None:
     assert np.array_equal(stored.patterns.keys, now.patterns.keys)
     assert np.array_equal(stored.counts, now.counts)
     patterns = answer(old, "census")["top"]
-    assert {p["key"]: p["count"] for p in patterns} == {p.key: n for p, n in now.top(10**6)}
+    assert {p["key"]: p["count"] for p in patterns} == {p.code: n for p, n in now.top(10**6)}
 
 
 def test_a_sample_is_read_and_can_be_fitted(old: Path, run: Any) -> None:  # noqa: F811
@@ -66,7 +67,9 @@ def test_a_sample_is_read_and_can_be_fitted(old: Path, run: Any) -> None:  # noq
     with (old / "scores.csv").open() as now, (old / "answers" / "scores-frequency.csv").open() as then:
         found = [(row["key"], float(row["log_probability"])) for row in csv.DictReader(now)]
         expected = [(row["key"], float(row["log_probability"])) for row in csv.DictReader(then)]
-    assert [key for key, _ in found] == [key for key, _ in expected]
+    vocabularies = sample.patterns.node_vocabulary, sample.patterns.edge_vocabulary
+    codes = PatternTable.from_keys([key for key, _ in expected], *vocabularies)  # keys were codes then
+    assert [key for key, _ in found] == [pattern.key for pattern in codes]
     assert [value for _, value in found] == pytest.approx([value for _, value in expected])
 
 

@@ -87,9 +87,9 @@ def test_one_key_with_and_without_fusible(run: Any) -> None:
     mini = load("zoo-mini")
     names = mini.node_vocabulary
     pattern = Pattern.of([names.index("Conv"), names.index("Relu")], [[0, 1], [0, 0]])
-    every = json.loads(run("verify", pattern.key, "zoo-mini", "--json").out)["supports"][0]
-    fusible = json.loads(run("verify", pattern.key, "zoo-mini", "--fusible", "--json").out)["supports"][0]
-    assert every["pattern"] == "Conv -> Relu"
+    every = json.loads(run("verify", pattern.code, "zoo-mini", "--json").out)["supports"][0]
+    fusible = json.loads(run("verify", pattern.code, "zoo-mini", "--fusible", "--json").out)["supports"][0]
+    assert every["key"] == "Conv -> Relu"
     assert every["occurrences"] == count_pattern(mini, pattern).occurrences
     assert fusible["occurrences"] == count_pattern(mini, pattern, fusible=True).occurrences
     assert 0 < fusible["occurrences"] <= every["occurrences"]

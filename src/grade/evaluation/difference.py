@@ -16,8 +16,7 @@ from grade.sampling.census import take_census
 class Shift:
     """A type or a pattern: how often it occurs in both sets, and what share of all that is."""
 
-    name: str
-    key: str  # that of a pattern; types have none
+    name: str  # that of the type, or the key of the pattern
     counts: tuple[int, int]
     shares: tuple[float, float]
 
@@ -74,10 +73,11 @@ def compare(
         for row, place in enumerate(places.tolist()):
             pattern_of.setdefault(place, census.patterns[row])
 
-    def describe(place: int) -> tuple[str, str]:
+    def key(place: int) -> str:
         pattern = pattern_of[place]
-        named = Pattern(pattern.node_types, pattern.edges, pattern.automorphisms, names, tuple(edges.words))
-        return str(named), pattern.key
+        return Pattern(
+            pattern.node_types, pattern.edges, pattern.automorphisms, names, tuple(edges.words)
+        ).key
 
     return Difference(
         k=k,
@@ -86,8 +86,8 @@ def compare(
         types_in_common=common(type_counts),
         patterns=(len(censuses[0].patterns), len(censuses[1].patterns)),
         patterns_in_common=common(counts),
-        type_shifts=shifts(type_counts, lambda place: (names[place], "")),
-        pattern_shifts=shifts(counts, describe),
+        type_shifts=shifts(type_counts, names.__getitem__),
+        pattern_shifts=shifts(counts, key),
     )
 
 
@@ -103,14 +103,14 @@ def common(counts: Sequence[NDArray[np.int64]]) -> int:
     return int(((counts[0] > 0) & (counts[1] > 0)).sum())
 
 
-def shifts(counts: Sequence[NDArray[np.int64]], describe: Callable[[int], tuple[str, str]]) -> list[Shift]:
+def shifts(counts: Sequence[NDArray[np.int64]], name: Callable[[int], str]) -> list[Shift]:
     """All that occurs, sorted by the change of its share."""
     first, second = shares(counts[0]), shares(counts[1])
     order = np.argsort(-np.abs(second - first), kind="stable")
     found = [place for place in order.tolist() if counts[0][place] or counts[1][place]]
     return [
         Shift(
-            *describe(place),
+            name(place),
             (int(counts[0][place]), int(counts[1][place])),
             (float(first[place]), float(second[place])),
         )

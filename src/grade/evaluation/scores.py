@@ -35,9 +35,9 @@ def score(estimator: Estimator, patterns: PatternTable, out: Path) -> NDArray[np
         if out.suffix.lower() == ".csv":
             with temporary.open("w", newline="", encoding="utf-8") as file:
                 writer = csv.writer(file)
-                writer.writerow(["key", "log_probability", "pattern"])
+                writer.writerow(["key", "log_probability"])
                 rows = zip(patterns, scores.tolist(), strict=True)
-                writer.writerows([pattern.key, repr(value), str(pattern)] for pattern, value in rows)
+                writer.writerows([pattern.key, repr(value)] for pattern, value in rows)
         else:
             with temporary.open("wb") as file:
                 np.savez_compressed(

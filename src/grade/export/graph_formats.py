@@ -53,7 +53,7 @@ def as_json(pattern: Pattern) -> str:
     """Key, node types and edges as [source, target, type].
 
     >>> as_json(Pattern.of([0, 1], [[0, 1], [0, 0]], ["conv", "relu"], ["none", "edge"]))
-    '{"key": "0.1/0>1", "node_types": ["conv", "relu"], "edges": [[0, 1, "edge"]]}\\n'
+    '{"key": "conv -> relu", "node_types": ["conv", "relu"], "edges": [[0, 1, "edge"]]}\\n'
     """
     edges = [[i, j, edge_name(pattern, t)] for i, j, t in pattern.edge_list]
     return json.dumps({"key": pattern.key, "node_types": list(pattern.type_names), "edges": edges}) + "\n"

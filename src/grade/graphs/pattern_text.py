@@ -14,6 +14,7 @@ without a number is then a node of its own: ``* -> Relu -> *`` has three.
 import itertools
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import translate as glob_pattern
 from typing import TYPE_CHECKING
@@ -161,6 +162,14 @@ def named(token: str) -> TypeName:
         raise InputError(f"The name {token[:80]} has a wrong escape; quotes are those of JSON.") from None
 
 
+def usual_edge(vocabulary: Sequence[str]) -> TypeName:
+    """What an arrow without a name means in a set with these edge types."""
+    kinds = vocabulary[1:]
+    if USUAL_EDGE in kinds or not kinds:
+        return TypeName(USUAL_EDGE)
+    return TypeName(kinds[0]) if len(kinds) == 1 else TypeName(ANY, wild=True)
+
+
 def node_label(name: str) -> str:
     """A type's name as `parse` reads it back; printable on every terminal.
 
@@ -192,7 +201,7 @@ def describe(pattern: "Pattern") -> str:
     >>> str(Pattern.of([0, 1, 1], [[0, 1, 1], [0, 0, 1], [0, 0, 0]], ["in", "conv"]))
     'in -> conv#1 -> conv#2; in -> conv#2'
     """
-    names, edges = by_name(pattern)
+    names, edges, _ = by_name(pattern)
     chains, seen = chains_of(len(names), edges)
     cyclic = {node for chain in chains for node in chain if chain.count(node) > 1}
     repeated = {name for name in names if names.count(name) > 1} | {names[node] for node in cyclic}
@@ -206,8 +215,19 @@ def describe(pattern: "Pattern") -> str:
     )
 
 
-def by_name(pattern: "Pattern") -> tuple[list[str], dict[tuple[int, int], str]]:
-    """Type names of the nodes and of the edges, in a canonical order that depends on names, not on numbers."""
+def nodes_in_text(pattern: "Pattern") -> list[int]:
+    """The nodes of a pattern in the order in which its text names them.
+
+    >>> from grade.graphs import Pattern
+    >>> nodes_in_text(Pattern.of([0, 1], [[0, 0], [1, 0]], ["relu", "conv"]))
+    [1, 0]
+    """
+    names, edges, order = by_name(pattern)
+    return [order[node] for node in chains_of(len(names), edges)[1]]
+
+
+def by_name(pattern: "Pattern") -> tuple[list[str], dict[tuple[int, int], str], list[int]]:
+    """Type names of the nodes, those of the edges, and the nodes, in a canonical order that depends on names alone."""
     types, kinds = pattern.type_names, pattern.edge_vocabulary
     names = sorted(set(types))
     used = sorted({t for _, _, t in pattern.edge_list})
@@ -219,10 +239,11 @@ def by_name(pattern: "Pattern") -> tuple[list[str], dict[tuple[int, int], str]]:
     for i, j, t in pattern.edge_list:
         matrix[0, i, j] = 1 + kind_names.index(called[t])
     numbers = np.array([[names.index(name) for name in types]], np.uint16)
-    ordered, edges, _, _ = _core.canonical_forms(numbers, matrix)
+    ordered, edges, order, _ = _core.canonical_forms(numbers, matrix)
     return (
         [names[t] for t in ordered[0].tolist()],
         {(int(i), int(j)): kind_names[int(edges[0, i, j]) - 1] for i, j in np.argwhere(edges[0])},
+        order[0].tolist(),
     )
 
 

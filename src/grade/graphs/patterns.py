@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from grade import _core
 from grade.errors import InputError
-from grade.graphs.pattern_text import describe
+from grade.graphs.pattern_text import TypeName, describe, parse, usual_edge
 from grade.reprs import shown_by
 
 MAX_SIZE, MAX_TYPE = 16, 65_534
@@ -23,8 +23,8 @@ class Pattern:
     ``edges[i][j]`` is the type of the edge i -> j, 0 where there is none; the diagonal holds self-loops.
 
     >>> chain = Pattern.of([1, 0], [[0, 1], [0, 0]], node_vocabulary=("input", "conv"))
-    >>> chain.key, chain.automorphisms, str(chain)
-    ('0.1/1>0', 1, 'conv -> input')
+    >>> chain.key, chain.code, chain.automorphisms
+    ('conv -> input', '0.1/1>0', 1)
     """
 
     node_types: tuple[int, ...]
@@ -50,9 +50,14 @@ class Pattern:
         """Number of nodes, the paper's k."""
         return len(self.node_types)
 
-    @property
+    @cached_property
     def key(self) -> str:
-        """Exact, readable and short: ``types/edges``, e.g. ``0.1.1/0>1.1>2:3`` (edge type 1 is not written)."""
+        """Exact, and the same in every set: the canonical text, which names types (`grade.graphs.pattern_text`)."""
+        return describe(self)
+
+    @property
+    def code(self) -> str:
+        """Exact and short, by numbers: ``types/edges``, e.g. ``0.1.1/0>1.1>2:3`` (edge type 1 is not written)."""
         arcs = [f"{i}>{j}" + (f":{t}" if t != 1 else "") for i, j, t in self.edge_list]
         return ".".join(map(str, self.node_types)) + "/" + ".".join(arcs)
 
@@ -69,7 +74,7 @@ class Pattern:
         )
 
     def __str__(self) -> str:
-        return describe(self)
+        return self.key
 
     _repr_svg_ = shown_by("grade.report.drawing", "svg")
 
@@ -108,8 +113,15 @@ class PatternTable:
     def from_keys(
         cls, keys: Sequence[str], node_vocabulary: Sequence[str] = (), edge_vocabulary: Sequence[str] = ()
     ) -> "PatternTable":
-        """Read keys as written by `Pattern.key`; all must be of one size."""
-        parsed = [parse_key(key) for key in keys]
+        """Read patterns as written by `Pattern.key` or `Pattern.code`; all must be of one size.
+
+        >>> PatternTable.from_keys(["conv -> relu", "0.0/0>1"], ["conv", "relu"])[1].key
+        'conv#1 -> conv#2'
+        """
+        parsed = [
+            parse_code(key) if is_code(key) else parse_text(key, node_vocabulary, edge_vocabulary)
+            for key in keys
+        ]
         if len({len(types) for types, _ in parsed}) > 1:
             raise InputError("The patterns are of different sizes; give those of one size at a time.")
         if not parsed:
@@ -236,15 +248,52 @@ def as_arrays(node_types: ArrayLike, edges: ArrayLike) -> tuple[NDArray[np.uint1
     return np.ascontiguousarray(types, np.uint16), np.ascontiguousarray(matrix, np.uint8)
 
 
-def parse_key(key: str) -> tuple[list[int], list[list[int]]]:
-    """Node types and edge matrix of a key.
+def is_code(text: str) -> bool:
+    """Whether a text can only be meant as a code: it starts with node types and a slash.
 
-    >>> parse_key("4.7/0>1:2")
+    >>> is_code("0.1.1/0>1"), is_code("runs/patterns.txt")
+    (True, False)
+    """
+    return re.match(r"\d+(\.\d+)*/(\d+>|$)", text) is not None
+
+
+def parse_text(
+    text: str, node_vocabulary: Sequence[str], edge_vocabulary: Sequence[str]
+) -> tuple[list[int], list[list[int]]]:
+    """Node types and edge matrix of a text in the numbers of these vocabularies; without any, names are numbers.
+
+    >>> parse_text("relu -> conv", ["conv", "relu"], ["none", "edge"])
+    ([1, 0], [[0, 1], [0, 0]])
+    """
+    parsed = parse(text)
+    if len(parsed.nodes) > MAX_SIZE:
+        raise InputError(f"The pattern {text[:80]!r} has {len(parsed.nodes)} nodes; the most is {MAX_SIZE}.")
+    matrix = [[0] * len(parsed.nodes) for _ in parsed.nodes]
+    for i, j, kind in parsed.edges:
+        wanted = kind if kind is not None else usual_edge(edge_vocabulary)
+        matrix[i][j] = 1 if not edge_vocabulary and kind is None else number_of(wanted, edge_vocabulary, text)
+    return [number_of(node, node_vocabulary, text) for node in parsed.nodes], matrix
+
+
+def number_of(kind: TypeName, vocabulary: Sequence[str], text: str) -> int:
+    if not vocabulary and kind.name.isdecimal():
+        return int(kind.name)
+    if kind.wild:
+        raise InputError(f"The pattern {text[:80]!r} stands for several; give it without wildcards.")
+    if kind.name not in vocabulary:
+        raise InputError(f"The type {kind.name!r} of the pattern {text[:80]!r} is not one of the set's.")
+    return list(vocabulary).index(kind.name)
+
+
+def parse_code(key: str) -> tuple[list[int], list[list[int]]]:
+    """Node types and edge matrix of a code.
+
+    >>> parse_code("4.7/0>1:2")
     ([4, 7], [[0, 2], [0, 0]])
     """
     match = re.fullmatch(r"(\d{1,5}(?:\.\d{1,5})*)/((?:\d+>\d+(?::\d+)?(?:\.\d+>\d+(?::\d+)?)*)?)", key)
     if match is None:
-        raise InputError(f"{key[:80]!r} is not a pattern key; one looks like '0.1.1/0>1.1>2'.")
+        raise InputError(f"{key[:80]!r} is not a pattern; one by numbers looks like '0.1.1/0>1.1>2'.")
     types = [int(t) for t in match[1].split(".")]
     if len(types) > MAX_SIZE:
         raise InputError(f"The pattern {key[:80]!r} has {len(types)} nodes; the most is {MAX_SIZE}.")

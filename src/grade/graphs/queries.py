@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grade.errors import InputError
-from grade.graphs.pattern_text import USUAL_EDGE, ParsedText, TypeName, parse
+from grade.graphs.pattern_text import ParsedText, parse, usual_edge
 from grade.graphs.patterns import MAX_SIZE, Pattern
 
 
@@ -23,7 +23,7 @@ class Query:
     >>> Query("Conv* -> Relu").pattern(["Conv", "Relu"], ["none", "edge"]) is None
     True
     >>> Query("Conv -> Relu").pattern(["Conv", "Relu"], ["none", "edge"]).key
-    '0.1/0>1'
+    'Conv -> Relu'
     """
 
     text: str
@@ -89,14 +89,6 @@ class Query:
             *(node.name for node in self.parsed.nodes if not any(map(node.matches, node_vocabulary))),
             *(kind.name for kind in kinds if not any(map(kind.matches, edge_vocabulary[1:]))),
         ]
-
-
-def usual_edge(vocabulary: Sequence[str]) -> TypeName:
-    """What an arrow without a name means in a set with these edge types."""
-    kinds = vocabulary[1:]
-    if USUAL_EDGE in kinds or not kinds:
-        return TypeName(USUAL_EDGE)
-    return TypeName(kinds[0]) if len(kinds) == 1 else TypeName("*", wild=True)
 
 
 def own_or_given(names: Sequence[str], vocabulary: Sequence[str]) -> tuple[str, ...]:

@@ -68,7 +68,6 @@ class SubgraphSample:
         order = np.argsort(-self.weighted_counts, kind="stable").tolist()
         return {
             "key": [self.patterns[row].key for row in order],
-            "pattern": [str(self.patterns[row]) for row in order],
             "drawn": self.counts[order].tolist(),
             "weight": self.weighted_counts[order].tolist(),
         }

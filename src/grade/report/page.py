@@ -200,7 +200,6 @@ def motif_data(
             {
                 "id": motif.id,
                 "key": motif.key,
-                "text": motif.text,
                 "nodes": motif.size,
                 "edges": len(motif.pattern.edge_list),
                 "types": sorted({palette.number(name) for name in motif.pattern.type_names}),

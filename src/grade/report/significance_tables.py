@@ -20,7 +20,6 @@ def score_data(result: Significance, top: int) -> dict[str, Any]:
     rows = [
         {
             "key": result.patterns[row].key,
-            "pattern": str(result.patterns[row]),
             "observed": number(scores.observed[row]),
             "mean": number(scores.mean[row]),
             "deviation": number(scores.deviation[row]),

@@ -2,7 +2,7 @@
 
     run          name, value              settings, set, what stopped the run early
     levels       size, candidates, ...    one row for each size of the search
-    motifs       id, key, size, ...       one row for each pattern found, best first
+    motifs       id, key, size, ...       one row for each pattern found, best first; ``code`` is it by numbers
     motif_graphs motif, graph, ...        how often a motif occurs in each graph that has it
     graphs       graph, name              the names of the graphs
     occurrences  motif, graph, nodes      some of its occurrences, as global node ids
@@ -25,10 +25,10 @@ from grade.reprs import shown_by
 from grade.sealed import CHECKSUM, DamagedError, digest_of_json
 from grade.support import Support
 
-FORMAT = 4
+FORMAT = 5
 SUPPORT_COLUMNS = tuple(f.name for f in fields(Support) if f.name in Support(0).numbers())
 CHOICE_COLUMNS = ("new_occurrences", "gain", "covered", "variant_of")
-COLUMNS = ("id", "key", "size", "text", "score", *CHOICE_COLUMNS, *Support(0).numbers())
+COLUMNS = ("id", "key", "size", "score", *CHOICE_COLUMNS, *Support(0).numbers())
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,6 @@ class Motif:
             "id": self.id,
             "key": self.key,
             "size": self.size,
-            "text": self.text,
             "score": self.score,
             "new_occurrences": None if self.choice is None else self.choice.new_occurrences,
             "gain": None if self.choice is None else self.choice.gain,
@@ -146,7 +145,7 @@ class Catalogue:
             "CREATE TABLE run (name TEXT PRIMARY KEY, value TEXT);"
             "CREATE TABLE levels (size INTEGER PRIMARY KEY, candidates INTEGER, kept INTEGER, instances INTEGER,"
             " best REAL);"
-            f"CREATE TABLE motifs ({', '.join(columns)}, PRIMARY KEY (id));"
+            f"CREATE TABLE motifs ({', '.join(columns)}, code, PRIMARY KEY (id));"
             "CREATE TABLE motif_graphs (motif INTEGER, graph INTEGER, occurrences INTEGER);"
             "CREATE TABLE graphs (graph INTEGER PRIMARY KEY, name TEXT);"
             "CREATE TABLE occurrences (motif INTEGER, nodes TEXT);"
@@ -169,8 +168,9 @@ class Catalogue:
             values = motif.row()
             if values["occurrences"] >= 2**63:  # more than SQLite's integers hold
                 values["occurrences"] = str(values["occurrences"])
-            marks = ", ".join("?" * len(columns))
-            connection.execute(f"INSERT INTO motifs VALUES ({marks})", [values[name] for name in columns])
+            marks = ", ".join("?" * (len(columns) + 1))
+            stored = [*(values[name] for name in columns), motif.pattern.code]
+            connection.execute(f"INSERT INTO motifs VALUES ({marks})", stored)
             connection.executemany(
                 "INSERT INTO motif_graphs VALUES (?, ?, ?)",
                 [(motif.id, g, c) for g, c in motif.support.per_graph],
@@ -213,7 +213,7 @@ class Catalogue:
             motifs = [
                 Motif(
                     row["id"],
-                    PatternTable.from_keys([row["key"]], *vocabularies)[0],
+                    PatternTable.from_keys([row["code"]], *vocabularies)[0],
                     Support(
                         **support_columns(row),
                         per_graph=per_graph.get(row["id"], []),

@@ -58,7 +58,6 @@ class Census:
         top = self.top(len(self.patterns))
         return {
             "key": [pattern.key for pattern, _ in top],
-            "pattern": [str(pattern) for pattern, _ in top],
             "count": [count for _, count in top],
         }
 
@@ -251,7 +250,7 @@ def read_npz(path: Path) -> Content:
 
 
 def write_parquet(census: Census, path: Path) -> None:
-    """Columns: key (exact, see `Pattern.key`), count, automorphisms, node_types (names), pattern (text)."""
+    """Columns: key, count, automorphisms, node_types (names), code (by numbers; see `Pattern.code`)."""
     pyarrow = import_pyarrow()
     patterns = list(census.patterns)
     table = pyarrow.table(
@@ -262,7 +261,7 @@ def write_parquet(census: Census, path: Path) -> None:
             "node_types": pyarrow.array(
                 [pattern.type_names for pattern in patterns], pyarrow.list_(pyarrow.string())
             ),
-            "pattern": pyarrow.array([str(pattern) for pattern in patterns], pyarrow.string()),
+            "code": pyarrow.array([pattern.code for pattern in patterns], pyarrow.string()),
         }
     )
     pyarrow.parquet.write_table(table.replace_schema_metadata({FORMAT: describe(census)}), path)
@@ -271,8 +270,9 @@ def write_parquet(census: Census, path: Path) -> None:
 def read_parquet(path: Path, parquet: Any) -> Content:
     table = parquet.read_table(path)
     description = json.loads(table.schema.metadata[FORMAT.encode()])
-    keys, k = table["key"].to_pylist(), description["k"]
-    patterns = PatternTable.from_keys(keys) if keys else None
+    column = "code" if "code" in table.column_names else "key"  # those of GraDE 0.1 were codes
+    codes, k = table[column].to_pylist(), description["k"]
+    patterns = PatternTable.from_keys(codes) if codes else None
     types = np.zeros((0, k), np.uint16) if patterns is None else patterns.node_types
     edges = np.zeros((0, k, k), np.uint8) if patterns is None else patterns.edges
     return description, types, edges, table["count"].to_numpy()

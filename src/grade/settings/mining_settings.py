@@ -52,7 +52,7 @@ class MineSettings(Settings):
     )
     start_from: str | None = option(
         "Grow from this pattern only, so that every motif contains it: text such as 'Conv -> Relu' (wildcards allowed),"
-        " a key, a small .onnx model, or torch:MODULE.",
+        " a code by numbers, a small .onnx model, or torch:MODULE.",
         "--start-from",
         default=None,
         metavar="PATTERN",
@@ -145,8 +145,8 @@ class VerifySettings(Settings):
     """Counting given patterns exactly."""
 
     patterns: str = argument(
-        "A pattern such as 'Conv -> Relu', a key, a file with one of either per line, a census (.npz, .parquet), a"
-        " sample, a small .onnx model, or torch:MODULE.",
+        "A pattern such as 'Conv -> Relu', a code by numbers, a file with one of either per line, a census (.npz,"
+        " .parquet), a sample, a small .onnx model, or torch:MODULE.",
         metavar="PATTERNS",
     )
     graphs: str = set_argument()
@@ -161,7 +161,7 @@ class VerifySettings(Settings):
     )
     threads: int | None = threads_option()
     top: int | None = option(
-        "Only the N most frequent patterns of a census, or the first N keys.",
+        "Only the N most frequent patterns of a census, or the first N lines.",
         "--top",
         default=None,
         metavar="N",

@@ -101,10 +101,9 @@ class Significance:
         )
 
     def columns(self) -> dict[str, Any]:
-        """All scores [n] by name, with the patterns as keys and as text."""
+        """All scores [n] by name, with the keys of the patterns."""
         return {
             "key": [pattern.key for pattern in self.patterns],
-            "pattern": [str(pattern) for pattern in self.patterns],
             **score_columns(self.scores),
             "concentration": self.concentration,
             "null_concentration": self.null_concentration,

@@ -17,6 +17,8 @@ from grade import _core
 from grade.errors import InputError
 from grade.files import whole_file
 from grade.graphs import GraphSet, PatternTable
+from grade.graphs.pattern_text import nodes_in_text
+from grade.graphs.patterns import MAX_TYPE
 from grade.machine import available_memory, thread_count
 from grade.progress import Progress
 from grade.sampling.census import check_size, collect_occurrences
@@ -53,12 +55,19 @@ class Features:
 
     @property
     def column_names(self) -> list[str]:
-        """Keys of the patterns; of an orbit with the place after it: ``0.1.1/0>1.1>2@2``."""
+        """Keys of the patterns; with the first node of an orbit, by its place in the text: ``Conv -> Relu@1``.
+
+        They are the same in every set.
+        """
         keys = [pattern.key for pattern in self.patterns]
-        return [
-            keys[pattern] + (f"@{place}" if place >= 0 else "")
-            for pattern, place in zip(self.column_patterns.tolist(), self.column_places.tolist(), strict=True)
-        ]
+        if self.per == "graph":
+            return [keys[pattern] for pattern in self.column_patterns.tolist()]
+        place, orbit = places_in_text(self.patterns), orbits(self.patterns)
+        names = []
+        for pattern, first in zip(self.column_patterns.tolist(), self.column_places.tolist(), strict=True):
+            same = orbit[pattern] == orbit[pattern, first]
+            names.append(f"{keys[pattern]}@{place[pattern][same].min()}")
+        return names
 
     def sparse(self, values: str = "counts") -> Any:
         """A scipy matrix in compressed sparse rows.
@@ -99,8 +108,8 @@ class Features:
     def save(self, path: str | os.PathLike[str], values: str = "counts") -> None:
         """Write the matrix with its names, whole or not at all.
 
-        An .npz file is one of `scipy.sparse.load_npz`, with the arrays ``row_names``, ``column_names`` and ``patterns``
-        (the text of each column's pattern) beside it. A .parquet file has one column for each pattern.
+        An .npz file is one of `scipy.sparse.load_npz`, with the arrays ``row_names`` and ``column_names``
+        beside it. A .parquet file has one column for each pattern.
         """
         if check_columns_target(path) == ".parquet":
             matrix = self.to_numpy(values)
@@ -109,7 +118,6 @@ class Features:
             write_columns(path, columns, {"set": self.set, "k": self.k, "per": self.per, "values": values})
             return
         matrix = self.sparse(values)
-        texts = [str(pattern) for pattern in self.patterns]
         arrays: dict[str, Any] = {
             "format": np.array("csr"),
             "shape": np.array(matrix.shape),
@@ -118,7 +126,6 @@ class Features:
             "indptr": matrix.indptr,
             "row_names": np.array(self.row_names),
             "column_names": np.array(self.column_names),
-            "patterns": np.array([texts[row] for row in self.column_patterns.tolist()]),
         }
         with whole_file(path) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, **arrays)
@@ -173,6 +180,25 @@ def features(
         columns=columns.astype(np.int64),
         counts=counts,
     )
+
+
+def places_in_text(patterns: PatternTable) -> NDArray[np.int64]:
+    """[n, k] the place of each node in the text of its pattern."""
+    orders = [nodes_in_text(pattern) for pattern in patterns]
+    return np.argsort(np.array(orders, np.int64).reshape(-1, patterns.size), axis=1)
+
+
+def orbits(patterns: PatternTable) -> NDArray[np.int64]:
+    """[n, k] equal numbers for the nodes of a pattern that a symmetry exchanges.
+
+    They are those that leave the same pattern when they are marked by a type of their own.
+    """
+    n, k = patterns.node_types.shape
+    types = np.repeat(patterns.node_types[:, None], k, axis=1)  # [n, marked, k]
+    types[:, np.arange(k), np.arange(k)] = MAX_TYPE
+    edges = np.repeat(patterns.edges[:, None], k, axis=1)
+    marked = PatternTable.canonical(types.reshape(n * k, k), edges.reshape(n * k, k, k))
+    return np.unique(marked.keys, return_inverse=True)[1].reshape(n, k)
 
 
 def node_labels(graphs: GraphSet) -> list[str]:

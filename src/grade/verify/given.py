@@ -1,4 +1,4 @@
-"""Patterns as people give them: text, keys, files of either, censuses, samples, small models."""
+"""Patterns as people give them: text, codes, files of either, censuses, samples, small models."""
 
 import difflib
 import re
@@ -11,7 +11,7 @@ import numpy as np
 from grade.errors import InputError
 from grade.graphs import GraphSet, Pattern, PatternTable
 from grade.graphs.node_deletions import are_connected
-from grade.graphs.patterns import MAX_SIZE
+from grade.graphs.patterns import MAX_SIZE, is_code
 from grade.graphs.queries import Query
 from grade.graphs.sample import load_sample
 from grade.sampling.census import Census
@@ -19,7 +19,7 @@ from grade.sources import load
 
 CENSUS_SUFFIXES = (".npz", ".parquet")
 NAMED = re.compile(r"([\w.+/&-]+):\s+(.+)")
-FORMS = "text such as 'Conv -> Relu', a key, a file of either (one a line), a census, a sample, a small .onnx model"
+FORMS = "text such as 'Conv -> Relu', a code, a file of either (one a line), a census, a sample, a small .onnx model"
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def read_patterns(
 ) -> list[Given]:
     """The patterns that a text stands for: a pattern itself, or where to find some.
 
-    The types of texts are names, those of keys numbers of the vocabularies. ``top`` takes the most frequent patterns
+    The types of texts are names, those of codes numbers of the vocabularies. ``top`` takes the most frequent patterns
     of a census, or the first of a file. Those that need not be ``induced`` become queries.
 
     >>> [str(given.pattern) for given in read_patterns("conv -> relu", ["conv", "relu"], ["none", "edge"])]
@@ -104,10 +104,10 @@ def read_table(place: str, node_vocabulary: Sequence[str], edge_vocabulary: Sequ
 
 
 def read_one(line: str, node_vocabulary: Sequence[str], edge_vocabulary: Sequence[str]) -> Given:
-    """A pattern as text or key, after its name if it has one: ``conv-relu: Conv -> Relu``."""
+    """A pattern as text or code, after its name if it has one: ``conv-relu: Conv -> Relu``."""
     match = NAMED.fullmatch(line)
     name, text = match.groups() if match else ("", line)
-    if is_key(text):
+    if is_code(text):
         table = PatternTable.from_keys([text], node_vocabulary, edge_vocabulary)
         if node_vocabulary and table.node_types.max() >= len(node_vocabulary):
             raise InputError(
@@ -121,18 +121,9 @@ def read_one(line: str, node_vocabulary: Sequence[str], edge_vocabulary: Sequenc
     return Given(query.pattern(node_vocabulary, edge_vocabulary) or query, name)
 
 
-def is_key(text: str) -> bool:
-    """Whether a text can only be meant as a key: it starts with node types and a slash.
-
-    >>> is_key("0.1.1/0>1"), is_key("runs/patterns.txt")
-    (True, False)
-    """
-    return re.match(r"\d+(\.\d+)*/(\d+>|$)", text) is not None
-
-
 def is_pattern(text: str, node_vocabulary: Sequence[str]) -> bool:
     """Whether a text that names no file is meant as a pattern."""
-    return "->" in text or is_key(text) or text.strip('"') in node_vocabulary
+    return "->" in text or is_code(text) or text.strip('"') in node_vocabulary
 
 
 def refuse_unknown(query: Query, node_vocabulary: Sequence[str], edge_vocabulary: Sequence[str]) -> None:

@@ -26,19 +26,20 @@ def check_target(path: Path) -> None:
 def support_data(
     pattern: Pattern | Query, support: Support, graphs: GraphSet, most_common: int
 ) -> dict[str, Any]:
-    """A pattern with its supports, as JSON has it; the graphs where it is most common by name. A query has no key."""
+    """A pattern with its supports, as JSON has it; the graphs where it is most common by name.
+
+    The key of a query is its text.
+    """
     if isinstance(pattern, Query):
         nodes, edges = pattern.parsed.nodes, pattern.parsed.edges
         structure: dict[str, Any] = {
-            "key": None,
-            "pattern": str(pattern),
+            "key": str(pattern),
             "node_types": [node.name for node in nodes],
             "edges": [[i, j, kind.name if kind else None] for i, j, kind in edges],
         }
     else:
         structure = {
             "key": pattern.key,
-            "pattern": str(pattern),
             "node_types": list(pattern.type_names),
             "edges": [list(edge) for edge in pattern.edge_list],
         }
@@ -70,9 +71,9 @@ def support_lines(
 
 
 def support_columns(patterns: Sequence[Pattern | Query], supports: Sequence[Support]) -> dict[str, list[Any]]:
-    """The supports column by column; queries have no key."""
+    """The supports column by column; the key of a query is its text."""
     rows = [
-        {"key": getattr(pattern, "key", None), "pattern": str(pattern), **support.numbers()}
+        {"key": str(pattern), **support.numbers()}
         for pattern, support in zip(patterns, supports, strict=True)
     ]
     return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}

@@ -128,7 +128,7 @@ function row({ motif, variant }) {
     { className: `row${variant ? " variant" : ""}${motif.saving ? " saved" : ""}`, type: "button", onclick: () => go(motif.id) },
     element("span", { className: "rank", textContent: `#${motif.id}` }),
     element("span", { className: "mini" }, mini(motif.picture)),
-    words(motif.text, { className: "words" }),
+    words(motif.key, { className: "words" }),
     bars(motif),
     number("occurrences", amount(motif.occurrences)),
     number("graphs", amount(motif.graphs), "extra"),
@@ -151,14 +151,14 @@ function card({ motif }) {
     "button",
     { className: "card", type: "button", onclick: () => go(motif.id) },
     element("span", { className: "rank", textContent: `#${motif.id}` }),
-    element("span", { className: "picture" }, picture(motif.picture, motif.text)),
+    element("span", { className: "picture" }, picture(motif.picture, motif.key)),
     numbers,
   );
   return marked(button, motif);
 }
 
 function marked(button, motif) {
-  button.setAttribute("aria-label", `Motif ${motif.id}: ${motif.text}`);
+  button.setAttribute("aria-label", `Motif ${motif.id}: ${motif.key}`);
   button.dataset.id = motif.id;
   button.classList.toggle("current", motif.id === current);
   const made = element("li", {}, button);
@@ -294,7 +294,7 @@ function section(title, ...content) {
 function links(ids) {
   const made = element("div", { className: "links" });
   for (const id of ids.slice(0, 60)) {
-    made.append(element("button", { type: "button", textContent: `#${id}`, title: byId.get(id).text, onclick: () => go(id) }));
+    made.append(element("button", { type: "button", textContent: `#${id}`, title: byId.get(id).key, onclick: () => go(id) }));
   }
   if (ids.length > 60) made.append(`and ${ids.length - 60} more`);
   return made;
@@ -320,7 +320,7 @@ async function copy(text, button) {
 function copies(motif) {
   const made = element("div", { className: "copies" });
   const { pytorch, onnx } = code[motif.id] ?? {};
-  for (const [name, text] of [["text", motif.text], ["key", motif.key], ["PyTorch", pytorch], ["ONNX", onnx]]) {
+  for (const [name, text] of [["text", motif.key], ["PyTorch", pytorch], ["ONNX", onnx]]) {
     const button = element("button", { type: "button", textContent: `Copy ${name}` });
     button.dataset.copy = name;
     if (text === undefined) {
@@ -397,7 +397,7 @@ function show(id) {
   if (!motif) return hide();
   const before = current;
   current = id;
-  find("detail-title").replaceChildren(words(`#${id}  ${motif.text}`, {}));
+  find("detail-title").replaceChildren(words(`#${id}  ${motif.key}`, {}));
   const [count, quality, error] = motif.occurrences;
   const precision = quality === "estimate" && error !== null ? `, standard error ${((100 * error) / Math.max(count, 1)).toFixed(1)} %` : "";
   const rows = [["occurrences", amount(motif.occurrences), QUALITY[quality] + precision]];
@@ -416,7 +416,7 @@ function show(id) {
   const body = find("detail-body");
   body.replaceChildren(copies(motif));
   if (motif.variant !== null) body.append(section("A variant of", links([motif.variant])));
-  body.append(element("div", { className: "picture" }, picture(motif.picture, motif.text)), section("Supports", table(rows)));
+  body.append(element("div", { className: "picture" }, picture(motif.picture, motif.key)), section("Supports", table(rows)));
   if (motif.common.length) body.append(counts(motif));
   if (motif.places.length) body.append(placesOf(motif));
   const { attributes, as_in: place } = code[id] ?? {};
@@ -430,7 +430,6 @@ function show(id) {
   if (motif.contains.length) body.append(section("Contains the motifs", links(motif.contains)));
   const within = motifs.filter((other) => other.contains.includes(id)).map((other) => other.id);
   if (within.length) body.append(section("Is contained in", links(within)));
-  body.append(section("Key", element("span", { className: "key", textContent: motif.key })));
   const wasHidden = detail.hidden;
   detail.hidden = false;
   detail.scrollTop = 0;
@@ -496,7 +495,7 @@ function curve() {
   svg.append(shape("polyline", { points: points.map((p) => p.join(",")).join(" "), fill: "none", stroke: "#4c78a8", "stroke-width": 2 }));
   chosen.forEach((motif, i) => {
     const dot = shape("circle", { cx: points[i + 1][0], cy: points[i + 1][1], r: 4, fill: "#4c78a8", cursor: "pointer" });
-    dot.append(shape("title", {}, `#${motif.id} ${motif.text}: ${percent(motif.choice[2]).toFixed(1)} %`));
+    dot.append(shape("title", {}, `#${motif.id} ${motif.key}: ${percent(motif.choice[2]).toFixed(1)} %`));
     dot.addEventListener("click", () => go(motif.id));
     svg.append(dot);
   });
@@ -518,7 +517,7 @@ function tally(values, compare) {
 function begin() {
   for (const motif of motifs) {
     const where = motif.common.slice(0, 10).map(([graph]) => graphs[graph]);
-    motif.search = [motif.text, motif.key, `#${motif.id}`, ...where].join(" ").toLowerCase();
+    motif.search = [motif.key, `#${motif.id}`, ...where].join(" ").toLowerCase();
   }
   fill("type", tally(motifs.flatMap((motif) => motif.types), (a, b) => b[1] - a[1] || a[0] - b[0]), (type) => palette[type][0]);
   fill("nodes", tally(motifs.map((motif) => motif.nodes), (a, b) => a[0] - b[0]), (nodes) => nodes);
