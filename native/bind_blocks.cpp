@@ -1,9 +1,11 @@
 // The grammar of repeated regions at the border to Python.
+#include <algorithm>
 #include <numeric>
 
 #include "arrays.hpp"
 #include "blocks.hpp"
 #include "blocks_identity.hpp"
+#include "blocks_order.hpp"
 
 namespace grade {
 namespace {
@@ -37,6 +39,27 @@ Result<uint32_t> graph_classes(Vector<int64_t> node_offsets, Vector<uint32_t> ty
     }
   }
   return copied(classes);
+}
+
+// The graphs that have a directed cycle.
+Result<uint32_t> cyclic_graphs(Vector<int64_t> node_offsets, Vector<int64_t> out_offsets, Vector<uint32_t> out_targets,
+                               Vector<int64_t> in_offsets) {
+  if (out_offsets.size() == 0 || in_offsets.size() != out_offsets.size()) {
+    throw BadInput("the arrays of a graph set do not fit together");
+  }
+  const std::vector<uint32_t> types(out_offsets.size() - 1, 0);
+  const BlockGraph graph{span_of(node_offsets), types, span_of(out_offsets), span_of(out_targets), {},
+                         span_of(in_offsets),   {},    {},                   {}};
+  std::vector<uint32_t> found;
+  {
+    nb::gil_scoped_release release;
+    const std::vector<uint32_t> levels = levels_or_nobody(graph);
+    for (size_t g = 0; g + 1 < node_offsets.size(); ++g) {
+      const auto begin = levels.begin() + graph.node_offsets[g], end = levels.begin() + graph.node_offsets[g + 1];
+      if (std::find(begin, end, kNobody) != end) found.push_back(static_cast<uint32_t>(g));
+    }
+  }
+  return copied(found);
 }
 
 nb::dict grammar(Vector<int64_t> node_offsets, Vector<uint32_t> types, Vector<int64_t> out_offsets,
@@ -80,6 +103,7 @@ void bind_blocks(nanobind::module_& m) {
   m.def("block_grammar", &grammar, "node_offsets"_a, "types"_a, "out_offsets"_a, "out_targets"_a, "out_labels"_a,
         "in_offsets"_a, "in_sources"_a, "in_labels"_a, "closed"_a, "min_count"_a, "min_graphs"_a, "max_size"_a,
         "outputs"_a, "progress"_a.none());
+  m.def("cyclic_graphs", &cyclic_graphs, "node_offsets"_a, "out_offsets"_a, "out_targets"_a, "in_offsets"_a);
   m.def("graph_classes", &graph_classes, "node_offsets"_a, "types"_a, "out_offsets"_a, "out_targets"_a, "out_labels"_a,
         "in_offsets"_a, "in_sources"_a, "in_labels"_a);
 }

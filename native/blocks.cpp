@@ -8,8 +8,9 @@
 #include <unordered_set>
 
 #include "blocks_identity.hpp"
-#include "blocks_pairs.hpp"
+#include "blocks_order.hpp"
 #include "blocks_runs.hpp"
+#include "blocks_units.hpp"
 #include "graph.hpp"
 
 namespace grade {
@@ -17,37 +18,16 @@ namespace {
 
 constexpr size_t kCheckEvery = 64;  // merges of one kind between looks at the caller
 
-// Units are known by a handle, one of their nodes.
-class Merging {
+class Merging : BlockUnits {
  public:
   Merging(const BlockGraph& graph, const BlockLimits& limits, std::span<const uint32_t> levels, uint32_t types,
           std::span<const uint8_t> cut)
-      : graph_(graph),
+      : BlockUnits(graph),
         limits_(limits),
         table_(graph, levels, types),
         pairs_(graph.nodes()),
-        feeds_(shared_edges(graph)),
-        cut_(cut.begin(), cut.end()),
-        unit_(graph.nodes()),
-        place_(graph.nodes(), 0),
-        next_member_(graph.nodes()),
-        label_(graph.types.begin(), graph.types.end()),
-        root_(graph.nodes()),
-        consumers_(graph.nodes()),
-        child_(graph.nodes(), kNobody),
-        next_child_(graph.nodes(), kNobody),
-        previous_child_(graph.nodes(), kNobody),
-        linked_(graph.nodes(), 0) {
+        cut_(cut.begin(), cut.end()) {
     const auto nodes = static_cast<uint32_t>(graph.nodes());
-    for (uint32_t node = 0; node < nodes; ++node) {
-      unit_[node] = next_member_[node] = root_[node] = node;
-      consumers_[node] = graph.out_degree(node);
-      if (consumers_[node] < 2) continue;
-      for (uint32_t target : targets(node)) feeds_.insert(node, target);
-    }
-    for (uint32_t node = 0; node < nodes; ++node) {
-      if (consumers_[node] == 1) link(node);
-    }
     needed_.assign(types, 0);
     for (uint32_t node = 0; node < nodes; ++node) needed_[label_[node]] |= graph.closed[node];
     for (uint32_t node = 0; node < nodes; ++node) classify(node);
@@ -105,60 +85,6 @@ class Merging {
   struct Waiting {
     uint32_t count, size, pair;
   };
-
-  static size_t shared_edges(const BlockGraph& graph) {
-    size_t edges = 0;
-    for (uint32_t node = 0; node < graph.nodes(); ++node) {
-      if (graph.out_degree(node) > 1) edges += graph.out_degree(node);
-    }
-    return edges;
-  }
-
-  std::span<const uint32_t> targets(uint32_t node) const {
-    return graph_.out_targets.subspan(static_cast<size_t>(graph_.out_offsets[node]), graph_.out_degree(node));
-  }
-
-  uint32_t consumer_of(uint32_t unit) const { return unit_[targets(root_[unit]).front()]; }
-  uint32_t size_of(uint32_t unit) const { return table_.sizes[label_[unit]]; }
-
-  template <class Visit>
-  void for_members(uint32_t unit, Visit visit) const {
-    uint32_t member = unit;
-    do {
-      const uint32_t next = next_member_[member];
-      visit(member);
-      member = next;
-    } while (member != unit);
-  }
-
-  // The unit becomes a child of its only consumer.
-  void link(uint32_t unit) {
-    const uint32_t parent = consumer_of(unit);
-    linked_[unit] = 1;
-    previous_child_[unit] = kNobody;
-    next_child_[unit] = child_[parent];
-    if (child_[parent] != kNobody) previous_child_[child_[parent]] = unit;
-    child_[parent] = unit;
-  }
-
-  void unlink(uint32_t unit) {
-    if (!linked_[unit]) return;
-    linked_[unit] = 0;
-    if (previous_child_[unit] != kNobody) next_child_[previous_child_[unit]] = next_child_[unit];
-    else child_[consumer_of(unit)] = next_child_[unit];
-    if (next_child_[unit] != kNobody) previous_child_[next_child_[unit]] = previous_child_[unit];
-  }
-
-  // Where the unit's consumer reads it, as its nodes are numbered.
-  Reads reads_of(uint32_t unit) const {
-    Reads reads;
-    const uint32_t root = root_[unit];
-    for (int64_t e = graph_.out_offsets[root]; e < graph_.out_offsets[root + 1]; ++e) {
-      reads.emplace_back(place_[graph_.out_targets[e]], graph_.out_labels[e]);
-    }
-    std::sort(reads.begin(), reads.end());
-    return reads;
-  }
 
   // Puts the unit among the pairs of its kind; places that look alike count as one.
   void classify(uint32_t unit) {
@@ -241,12 +167,14 @@ class Merging {
       std::sort(units.begin(), units.end(), [this](uint32_t a, uint32_t b) { return root_[a] < root_[b]; });
       const auto content = pairs_.content(top.pair);
       if (content[0] == content[1]) fold(units, top.pair);
-      else if (consumers_of(units) >= limits_.min_count &&
-               (limits_.min_graphs < 2 || graphs_of(units) >= limits_.min_graphs)) {
-        merge(units, top.pair);
-      }
+      else if (enough(units)) merge(units, top.pair);
       queue_touched();
     }
+  }
+
+  bool enough(const std::vector<uint32_t>& units) const {
+    return consumers_of(units) >= limits_.min_count &&
+           (limits_.min_graphs < 2 || graphs_of(units) >= limits_.min_graphs);
   }
 
   // A unit that reads several of the kind can be merged with one of them only.
@@ -267,17 +195,6 @@ class Merging {
     return graphs;
   }
 
-  // Nodes of the units by place, those of later units after those of earlier ones.
-  std::vector<uint32_t> nodes_of(std::span<const uint32_t> units) const {
-    std::vector<uint32_t> nodes;
-    for (uint32_t unit : units) {
-      const size_t begin = nodes.size();
-      nodes.resize(begin + size_of(unit));
-      for_members(unit, [&](uint32_t member) { nodes[begin + place_[member]] = member; });
-    }
-    return nodes;
-  }
-
   void merge(const std::vector<uint32_t>& units, uint32_t kind) {
     std::map<Reads, SymbolTable::Match> known;
     for (uint32_t unit : units) {
@@ -293,7 +210,7 @@ class Merging {
         match = table_.of(nodes_of(std::array{large, small}), label_[large], label_[small], 0, root, found->first);
       }
       for_members(small, [&](uint32_t member) { place_[member] += shift; });
-      const uint32_t merged = absorb(unit, consumer);
+      const uint32_t merged = join(unit, consumer);
       renumber(merged, match);
     }
   }
@@ -306,8 +223,13 @@ class Merging {
 
   // Chains of equal units become one unit each.
   void fold(const std::vector<uint32_t>& units, uint32_t kind) {
-    std::unordered_map<uint32_t, uint32_t> before;  // the unit that a unit continues
-    for (uint32_t unit : units) before.try_emplace(consumer_of(unit), unit);
+    std::unordered_map<uint32_t, uint32_t> before, length;  // the unit that a unit continues, that of the longest chain
+    for (uint32_t unit : units) {
+      const auto known = before.find(unit);
+      length[unit] = known == before.end() ? 1 : length.at(known->second) + 1;
+      const auto [best, fresh] = before.try_emplace(consumer_of(unit), unit);
+      if (!fresh && length.at(best->second) < length.at(unit)) best->second = unit;
+    }
     const Reads link = reads_of(units.front());
     std::map<uint32_t, SymbolTable::Match> known;
     std::vector<std::vector<uint32_t>> chains;
@@ -319,7 +241,7 @@ class Merging {
         if (pairs_.pair_of[last] != kind) break;
         const uint32_t next = consumer_of(last);
         if (before.at(next) != last) break;
-        if (!align(last, next, link)) {
+        if (!align(next, reads_of(last), link)) {
           chains.push_back(chain);
           chain.clear();
         }
@@ -327,8 +249,13 @@ class Merging {
       }
       chains.push_back(chain);
     }
+    std::vector<uint32_t> loose;  // two of a kind that are no repetition, as the first reads otherwise, may be a block
     for (auto& chain : chains) {
-      if (!reads_one_tensor(chain.front(), link)) chain.erase(chain.begin());
+      if (chain.size() < 2) continue;
+      if (!starts(chain.front(), link)) {
+        if (chain.size() == 2) loose.push_back(chain.front());
+        chain.erase(chain.begin());
+      }
       if (chain.size() < 2) continue;
       const uint32_t label = label_[chain[0]], size = table_.sizes[label], root = table_.roots[label];
       const auto copies = static_cast<uint32_t>(chain.size());
@@ -337,8 +264,12 @@ class Merging {
       if (fresh) match = table_.of(nodes_of(chain), label, kNobody, copies, (copies - 1) * size + root, link);
       for (uint32_t i = 0; i < copies; ++i) for_members(chain[i], [&](uint32_t member) { place_[member] += i * size; });
       uint32_t merged = chain[0];
-      for (uint32_t i = 1; i < copies; ++i) merged = absorb(merged, chain[i]);
+      for (uint32_t i = 1; i < copies; ++i) merged = join(merged, chain[i]);
       renumber(merged, match);
+    }
+    if (!loose.empty() && enough(loose) && 2 * size_of(loose.front()) <= limits_.max_size &&
+        needed_of(label_[loose.front()]) == 0) {
+      merge(loose, kind);
     }
   }
 
@@ -365,9 +296,26 @@ class Merging {
     return true;
   }
 
-  // Numbers the nodes of `next` so that it reads `unit` where the link says; false where no symmetry allows it.
-  bool align(uint32_t unit, uint32_t next, const Reads& link) {
-    const Reads reads = reads_of(unit);
+  // Whether the first of a chain can start it: it reads one tensor as the others read the one before them.
+  bool starts(uint32_t unit, const Reads& link) {
+    if (reads_one_tensor(unit, link)) return true;
+    std::map<uint32_t, Reads> reads;  // by node outside
+    for (uint32_t node : nodes_of(std::array{unit})) {
+      for (int64_t e = graph_.in_offsets[node]; e < graph_.in_offsets[node + 1]; ++e) {
+        const uint32_t source = graph_.in_sources[e];
+        if (unit_[source] != unit) reads[source].emplace_back(place_[node], graph_.in_labels[e]);
+      }
+    }
+    for (auto& [source, here] : reads) {
+      std::sort(here.begin(), here.end());
+      if (here.size() == link.size() && align(unit, here, link)) return true;
+    }
+    return false;
+  }
+
+  // Numbers the nodes of a unit so that what it reads here it reads where the link says; false where no symmetry
+  // allows it.
+  bool align(uint32_t next, const Reads& reads, const Reads& link) {
     if (reads == link) return true;
     const std::vector<uint32_t> nodes = nodes_of(std::array{next});
     std::vector<uint32_t> image;
@@ -377,82 +325,64 @@ class Merging {
     return true;
   }
 
-  // Joins a unit and its only consumer; the handle of the larger stays. Places and the label are the caller's.
-  uint32_t absorb(uint32_t unit, uint32_t consumer) {
-    const bool above = size_of(unit) > size_of(consumer);
-    const uint32_t large = above ? unit : consumer, small = above ? consumer : unit;
-    const bool child = linked_[consumer];
+  uint32_t join(uint32_t unit, uint32_t consumer) {
     pairs_.remove(unit);
     pairs_.remove(consumer);
-    unlink(unit);
-    if (child) unlink(consumer);
-    const uint32_t root = root_[consumer];
-    for_members(small, [&](uint32_t member) { unit_[member] = large; });
-    std::vector<uint32_t> now_children;
-    for_members(small, [&](uint32_t member) {
-      for (int64_t e = graph_.in_offsets[member]; e < graph_.in_offsets[member + 1]; ++e) {
-        const uint32_t source = graph_.in_sources[e];
-        if (unit_[source] == large || !feeds_.erase(source, small)) continue;
-        if (!feeds_.contains(source, large)) feeds_.insert(source, large);
-        else if (--consumers_[source] == 1) now_children.push_back(unit_[source]);
-      }
-    });
-    std::swap(next_member_[large], next_member_[small]);
-    root_[large] = root;
-    while (child_[small] != kNobody) {
-      const uint32_t moved = child_[small];
-      child_[small] = next_child_[moved];
-      next_child_[moved] = child_[large];
-      previous_child_[moved] = kNobody;
-      if (child_[large] != kNobody) previous_child_[child_[large]] = moved;
-      child_[large] = moved;
-    }
-    for (uint32_t fresh : now_children) link(fresh);
-    if (child) link(large);
-    return large;
+    return absorb(unit, consumer);
   }
 
-  const BlockGraph& graph_;
   const BlockLimits& limits_;
   SymbolTable table_;
   PairTable pairs_;
-  FeedSet feeds_;
   std::vector<uint8_t> cut_;      // [nodes] roots that stay for now
   std::vector<uint32_t> needed_;  // by label
-  std::vector<uint32_t> unit_, place_, next_member_;
-  std::vector<uint32_t> label_, root_;  // by handle
-  std::vector<uint32_t> consumers_;     // by root: how many units read it
-  std::vector<uint32_t> child_, next_child_, previous_child_;
-  std::vector<uint8_t> linked_;
   std::vector<Waiting> heap_;
   std::vector<uint32_t> content_;
 };
 
+// The grammar with the nodes and the graphs as they were numbered.
+Grammar as_given(Grammar made, const BlockGraph& given, const CanonicalOrder& order) {
+  const size_t graphs = given.node_offsets.size() - 1, units = made.unit_labels.size();
+  const std::span<const int64_t> node_offsets = order.graph().node_offsets;
+  std::vector<size_t> first_unit{0};  // of each graph
+  for (size_t g = 0, unit = 0; g < graphs; ++g) {
+    while (unit < units && made.order[made.unit_offsets[unit]] < node_offsets[g + 1]) ++unit;
+    first_unit.push_back(unit);
+  }
+  std::vector<uint32_t> labels, nodes;
+  std::vector<uint64_t> offsets{0};
+  labels.reserve(units);
+  nodes.reserve(made.order.size());
+  for (size_t g = 0; g < graphs; ++g) {
+    const uint32_t place = order.graph_place[g];
+    for (size_t unit = first_unit[place]; unit < first_unit[place + 1]; ++unit) {
+      labels.push_back(made.unit_labels[unit]);
+      for (uint64_t i = made.unit_offsets[unit]; i < made.unit_offsets[unit + 1]; ++i) {
+        nodes.push_back(order.node_of[made.order[i]]);
+      }
+      offsets.push_back(nodes.size());
+    }
+  }
+  made.unit_labels = std::move(labels);
+  made.unit_offsets = std::move(offsets);
+  made.order = std::move(nodes);
+  return made;
+}
+
 }  // namespace
 
 std::vector<uint32_t> block_levels(const BlockGraph& graph) {
-  std::vector<uint32_t> level(graph.nodes(), 0), open(graph.nodes()), ready;
-  for (uint32_t node = 0; node < graph.nodes(); ++node) {
-    open[node] = static_cast<uint32_t>(graph.in_offsets[node + 1] - graph.in_offsets[node]);
-    if (open[node] == 0) ready.push_back(node);
-  }
-  for (size_t done = 0; done < ready.size(); ++done) {
-    const uint32_t node = ready[done];
-    for (int64_t e = graph.out_offsets[node]; e < graph.out_offsets[node + 1]; ++e) {
-      const uint32_t target = graph.out_targets[e];
-      level[target] = std::max(level[target], level[node] + 1);
-      if (--open[target] == 0) ready.push_back(target);
-    }
-  }
-  if (ready.size() < graph.nodes()) {
-    const auto node = std::find_if(open.begin(), open.end(), [](uint32_t n) { return n > 0; }) - open.begin();
-    throw BadInput("cycle at node " + std::to_string(node));
-  }
-  return level;
+  std::vector<uint32_t> levels = levels_or_nobody(graph);
+  const auto found = std::find(levels.begin(), levels.end(), kNobody);
+  if (found != levels.end()) throw BadInput("cycle at node " + std::to_string(found - levels.begin()));
+  return levels;
 }
 
-Grammar make_grammar(const BlockGraph& graph, const BlockLimits& limits, const KeepGoing& keep_going) {
-  const std::vector<uint32_t> levels = block_levels(graph);
+Grammar make_grammar(const BlockGraph& given, const BlockLimits& limits, const KeepGoing& keep_going) {
+  std::vector<uint32_t> given_levels = block_levels(given);
+  const CanonicalOrder order(given, given_levels);  // where something is equal, its number decides
+  const BlockGraph graph = order.graph();
+  const std::vector<uint32_t>& levels = order.levels;
   const uint32_t types = graph.types.empty() ? 0 : *std::max_element(graph.types.begin(), graph.types.end()) + 1;
   const size_t graphs = graph.node_offsets.size() - 1;
   std::vector<uint8_t> cuts(graph.nodes(), 0), asked(graphs, 1);
@@ -481,7 +411,8 @@ Grammar make_grammar(const BlockGraph& graph, const BlockLimits& limits, const K
     }
     if (!any || (round == 1 && !dropped)) break;
   }
-  best.levels = levels;
+  best = as_given(std::move(best), given, order);
+  best.levels = std::move(given_levels);
   return best;
 }
 

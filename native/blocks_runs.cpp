@@ -295,11 +295,18 @@ RunFinder::Tree RunFinder::post_dominators(uint32_t begin, std::span<const uint3
     tree.parent[i] = common;
     tree.depth[i] = common == kNobody ? 0 : tree.depth[common] + 1;
   }
+  std::vector<uint32_t> lowest(n);  // level that a node dominates: the way from the sources is the main one
+  for (uint32_t node : downstream_first) lowest[node - begin] = levels_[node];
   for (size_t p = n; p-- > 0;) {
     const uint32_t i = downstream_first[p] - begin, up = tree.parent[i];
     if (up == kNobody) continue;
     tree.sizes[up] += tree.sizes[i];
-    if (tree.heavy[up] == kNobody || tree.sizes[i] > tree.sizes[tree.heavy[up]]) tree.heavy[up] = i;
+    lowest[up] = std::min(lowest[up], lowest[i]);
+    const uint32_t known = tree.heavy[up];
+    if (known == kNobody || lowest[i] < lowest[known] ||
+        (lowest[i] == lowest[known] && tree.sizes[i] > tree.sizes[known])) {
+      tree.heavy[up] = i;
+    }
   }
   return tree;
 }

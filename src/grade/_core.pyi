@@ -34,6 +34,14 @@ def graph_classes(
 ) -> NDArray[np.uint32]:
     """[graphs] numbers that are equal for isomorphic acyclic graphs, of any size."""
 
+def cyclic_graphs(
+    node_offsets: NDArray[np.int64],
+    out_offsets: NDArray[np.int64],
+    out_targets: NDArray[np.uint32],
+    in_offsets: NDArray[np.int64],
+) -> NDArray[np.uint32]:
+    """The graphs that have a directed cycle, a self-loop included."""
+
 def block_grammar(
     node_offsets: NDArray[np.int64],
     types: NDArray[np.uint32],

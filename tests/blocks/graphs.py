@@ -1,5 +1,7 @@
 """Acyclic graph sets for tests."""
 
+from random import Random
+
 from hypothesis import strategies as st
 
 from grade import GraphSet
@@ -60,3 +62,33 @@ def stacks(draw: st.DrawFn) -> tuple[GraphSet, int, int]:
         node_vocabulary=["add", "conv", "relu", "image", "stem", "head"],
     )
     return graphs, copies, size
+
+
+def shuffled(graphs: GraphSet, random: Random) -> GraphSet:
+    """The same graphs in another order, and the nodes of each in another order."""
+    chosen = list(range(len(graphs)))
+    random.shuffle(chosen)
+    types: list[int] = []
+    edges: list[tuple[int, int]] = []
+    kinds: list[int] = []
+    edge_counts = []
+    for graph in chosen:
+        begin, count = int(graphs.node_offsets[graph]), int(graphs.node_counts[graph])
+        number = list(range(count))
+        random.shuffle(number)
+        inverse = sorted(range(count), key=number.__getitem__)
+        types += [int(graphs.node_types[begin + node]) for node in inverse]
+        arcs = graphs.edge_list(graph).tolist()
+        edges += [(number[source], number[target]) for source, target in arcs]
+        kinds += graphs.edge_types_of(graph).tolist()
+        edge_counts.append(len(arcs))
+    return GraphSet.from_edges(
+        node_counts=graphs.node_counts[chosen],
+        node_types=types,
+        edge_counts=edge_counts,
+        edges=edges,
+        edge_types=kinds,
+        node_vocabulary=graphs.node_vocabulary,
+        edge_vocabulary=graphs.edge_vocabulary,
+        graph_names=[graphs.graph_names[graph] for graph in chosen],
+    )

@@ -132,3 +132,41 @@ def test_numbers_past_32_bits_are_limits_like_others(run: Any) -> None:
     wide = json.loads(run("blocks", "zoo-mini", "--max-size", "9223372036854775808", "--json")[1])
     assert wide["blocks"] == plain["blocks"]
     assert json.loads(run("blocks", "zoo-mini", "--min-graphs", str(2**70), "--json")[1])["blocks"] == []
+
+
+def rings(names: list[str], cyclic: list[bool]) -> GraphSet:
+    """Chains of four, of which the cyclic ones are closed to a ring."""
+    chain = [[0, 1], [1, 2], [2, 3]]
+    return GraphSet.from_edges(
+        node_counts=[4] * len(names),
+        node_types=[0, 1, 0, 1] * len(names),
+        edge_counts=[3 + closed for closed in cyclic],
+        edges=[edge for closed in cyclic for edge in [*chain, *([[3, 0]] if closed else [])]],
+        node_vocabulary=["conv", "relu"],
+        graph_names=names,
+    )
+
+
+def test_graphs_with_cycles_are_left_out_and_named(run: Any, tmp_path: Path) -> None:
+    save_graph_set(rings(["a", "round", "b"], [False, True, False]), tmp_path / "set")
+    code, out, _ = run("blocks", "set", "--json")
+    data = json.loads(out)
+    assert code == 0
+    assert data["left_out"] == ["round"]
+    assert [model["name"] for model in data["models"]] == ["a", "b"]
+    assert data["nodes"] == 8
+    code, out, _ = run("blocks", "set", "--out", "kept")
+    assert code == 0
+    assert "1 graph has a directed cycle and was left out: round" in out
+    page = (tmp_path / "kept/blocks.html").read_text()
+    assert "1 graph has a directed cycle and is left out: round." in page
+    code, _, err = run("blocks", "set", "--model", "round")
+    assert code == 2
+    assert "'round' has a directed cycle" in err
+
+
+def test_a_set_of_cycles_only_is_refused(run: Any, tmp_path: Path) -> None:
+    save_graph_set(rings(["one", "two"], [True, True]), tmp_path / "set")
+    code, out, err = run("blocks", "set")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "all 2 graphs have a directed cycle" in err

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grade import _core
 from grade.blocks.grammar import Grammar, Wiring, make_grammar
 from grade.blocks.naming import names as make_names
 from grade.blocks.places import Places, best_library, find_places
@@ -69,6 +70,7 @@ class Blocks:
     blocks: list[Block]
     settings: BlocksSettings
     seconds: float
+    left_out: tuple[str, ...] = ()  # graphs of the set with a directed cycle; they are not in ``graphs``
 
     @property
     def nodes(self) -> int:
@@ -204,7 +206,7 @@ class Blocks:
         return nodes
 
     def data(self) -> dict[str, Any]:
-        """For JSON: nodes, units, rules, seconds, blocks, library, models."""
+        """For JSON: nodes, units, rules, seconds, blocks, library, models, left_out."""
         library = self.library(LIBRARY_SIZES[-1])
         return {
             "set": self.graphs.origin,
@@ -218,6 +220,7 @@ class Blocks:
                 for size in LIBRARY_SIZES
             ],
             "models": [asdict(model) for model in self.models],
+            "left_out": list(self.left_out),
         }
 
     def columns(self) -> dict[str, list[Any]]:
@@ -280,12 +283,29 @@ def blocks(
 
         check_folder(Path(out))
         names = {**names_in(Path(out)), **(names or {})}
-    found = find(graph_set, chosen, names or {}, progress, begin)
+    graph_set, left_out = acyclic(graph_set)
+    found = replace(find(graph_set, chosen, names or {}, progress, begin), left_out=left_out)
     if out is not None:
         from grade.blocks.keeping import keep
 
         keep(found, Path(out))
     return found
+
+
+def acyclic(graphs: GraphSet) -> tuple[GraphSet, tuple[str, ...]]:
+    """The graphs without a directed cycle, and the names of the others; refuses a set that is left with none."""
+    cyclic = _core.cyclic_graphs(
+        graphs.node_offsets, graphs.out_offsets, graphs.out_targets, graphs.in_offsets
+    ).tolist()
+    if not cyclic:
+        return graphs, ()
+    if len(cyclic) == len(graphs):
+        every = f"all {len(graphs):,} graphs have" if len(graphs) > 1 else "its graph has"
+        raise InputError(
+            f"{graphs.origin}: {every} a directed cycle, and blocks are regions of acyclic graphs; cut the cycles."
+        )
+    names = tuple(graphs.graph_names[graph] for graph in cyclic)
+    return graphs.subset(np.setdiff1d(np.arange(len(graphs)), cyclic)), names
 
 
 def find(

@@ -9,6 +9,7 @@ from grade.blocks.outline import Outlined
 from grade.errors import InputError
 
 SMALL_SET, WIDTH, PARTS = 3, 110, 6
+NAMED = 5  # graphs that a line names
 
 
 def block_lines(found: Blocks, top: int, model: str | None) -> Iterator[str]:
@@ -26,6 +27,11 @@ def all_lines(found: Blocks, top: int, model: str | None) -> Iterator[str]:
         f"{found.graphs.origin}: {found.nodes:,} nodes in {graphs:,} graphs are {found.units:,} units"
         f" ({ratio:.1f} times fewer), {len(found.blocks):,} blocks, {found.seconds:.2f} s"
     )
+    if found.left_out:
+        count = len(found.left_out)
+        which = "graph has a directed cycle and was" if count == 1 else "graphs have directed cycles and were"
+        more = ", ..." if count > NAMED else ""
+        yield f"{count:,} {which} left out: {', '.join(found.left_out[:NAMED])}{more}"
     if top and found.blocks:
         yield ""
         yield f"{'nodes':>7} {'count':>8} {'graphs':>7} {'coverage':>9}  block"
@@ -65,6 +71,8 @@ def outline_lines(done: Outlined, out: Path) -> Iterator[str]:
 def outlines(found: Blocks, model: str | None) -> Iterator[str]:
     """The outline of one graph, or of all in a small set."""
     names = list(found.graphs.graph_names)
+    if model is not None and model in found.left_out:
+        raise InputError(f"The graph {model!r} has a directed cycle, so it is left out; choose another one.")
     if model is not None and model not in names:
         raise InputError(f"The set has no graph {model!r}; its first ones are {', '.join(names[:5])}.")
     shown = (
