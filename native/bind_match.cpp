@@ -157,7 +157,7 @@ Result<uint32_t> nodes_of(const Matcher& matcher, Vector<uint16_t> types, Matrix
   return array_of(nodes);
 }
 
-// (minimum image-based support [n], covered nodes [n], complete [n])
+// (minimum image-based support [n], covered nodes [n], complete [n], images of each orbit [n, 16])
 nb::tuple find_images(const Matcher& matcher, Matrix<uint16_t> types, Cube<uint8_t> edges, int64_t least, int threads,
                       uint64_t steps, std::optional<nb::callable> progress) {
   const std::vector<SmallGraph> patterns = checked_patterns(types, edges);
@@ -166,12 +166,13 @@ nb::tuple find_images(const Matcher& matcher, Matrix<uint16_t> types, Cube<uint8
   auto [fewest_out, fewest] = make_array<int64_t>({n});
   auto [covered_out, covered] = make_array<int64_t>({n});
   auto [complete_out, complete] = make_array<bool>({n});
+  auto [images_out, images] = make_array<int64_t>({n, size_t(kMaxSize)});
   {
     nb::gil_scoped_release release;
     matcher.find_images(patterns, least, checked_threads(threads), steps, keep_going, {fewest, n}, {covered, n},
-                        {complete, n});
+                        {complete, n}, {images, n * kMaxSize});
   }
-  return nb::make_tuple(fewest_out, covered_out, complete_out);
+  return nb::make_tuple(fewest_out, covered_out, complete_out, images_out);
 }
 
 nb::tuple pack(const Matcher& matcher, Vector<uint16_t> types, Matrix<uint8_t> edges, int threads, double seconds,
@@ -201,19 +202,39 @@ nb::tuple list(const Matcher& matcher, Vector<uint16_t> types, Matrix<uint8_t> e
   return nb::make_tuple(rows_out, result.complete);
 }
 
+// [n, 3] type, loop and number of nodes of each class
+Result<uint64_t> class_populations(const Graph& graph) {
+  const std::vector<Population> found = populations(graph);
+  auto [result, data] = make_array<uint64_t>({found.size(), size_t{3}});
+  for (const Population& each : found) {
+    *data++ = each.type;
+    *data++ = each.loop;
+    *data++ = each.nodes;
+  }
+  return result;
+}
+
 }  // namespace
 }  // namespace grade
 
 void bind_match(nanobind::module_& m) {
   using namespace grade;
+  m.def("populations", &class_populations, "graph"_a);
   nb::class_<Matcher>(m, "Matcher")
       .def(
           "__init__",
-          [](Matcher* self, const Graph& graph, const FusibleIndex* fusible) {
+          [](Matcher* self, const Graph& graph, const FusibleIndex* fusible,
+             std::optional<Matrix<uint64_t>> of_the_whole) {
+            std::vector<Population> known;
+            if (of_the_whole && of_the_whole->shape(1) != 3) throw BadInput("populations must be [n, 3]");
+            for (size_t i = 0; of_the_whole && i < of_the_whole->shape(0); ++i) {
+              const uint64_t* row = of_the_whole->data() + i * 3;
+              known.push_back({static_cast<uint16_t>(row[0]), static_cast<uint8_t>(row[1]), row[2]});
+            }
             nb::gil_scoped_release release;
-            new (self) Matcher(graph, fusible);
+            new (self) Matcher(graph, fusible, known);
           },
-          "graph"_a, "fusible"_a.none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+          "graph"_a, "fusible"_a.none(), "of_the_whole"_a.none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
       .def("count", &count, "node_types"_a, "edges"_a, "coverage"_a, "threads"_a, "seconds"_a, "progress"_a.none())
       .def("count_all", &count_all, "node_types"_a, "edges"_a, "threads"_a, "seconds"_a, "progress"_a.none())
       .def("find_graphs", &find_graphs, "node_types"_a, "edges"_a, "offsets"_a, "graphs"_a, "least"_a, "enough"_a,

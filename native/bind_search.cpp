@@ -37,7 +37,7 @@ Result<uint32_t> growth_counts(const Graph& graph, Matrix<uint32_t> occurrences,
 nb::tuple expand_occurrences(const Graph& graph, Matrix<uint32_t> occurrences, Vector<double> weights,
                              Vector<double> rates, Vector<uint8_t> allowed, Vector<uint8_t> distance, int steps_left,
                              int most_in, int most_out, int most_edges, const FusibleIndex* fusible, uint64_t seed, int threads,
-                             std::optional<nb::callable> progress) {
+                             std::optional<nb::callable> progress, uint32_t first_node) {
   const KeepGoing keep_going = watch(std::move(progress));
   const int k = checked_size(occurrences.shape(1));
   std::optional<Grown> grown;
@@ -45,7 +45,7 @@ nb::tuple expand_occurrences(const Graph& graph, Matrix<uint32_t> occurrences, V
     nb::gil_scoped_release release;
     grown = expand(graph, k, rows_of_matrix(occurrences), span_of(weights), span_of(rates),
                    limits_of(allowed, distance, steps_left, most_in, most_out, most_edges, fusible), seed,
-                   checked_threads(threads), keep_going);
+                   checked_threads(threads), keep_going, first_node);
   }
   const size_t n = grown->weights.size();
   auto [rows_out, rows] = make_array<uint32_t>({n, size_t(k) + 1});
@@ -157,7 +157,8 @@ void bind_search(nanobind::module_& m) {
   m.def("growth_counts", &growth_counts, "graph"_a, "occurrences"_a, "allowed"_a, "distance"_a, "steps_left"_a,
         "most_in"_a, "most_out"_a, "most_edges"_a, "fusible"_a.none(), "threads"_a, "progress"_a.none());
   m.def("expand", &expand_occurrences, "graph"_a, "occurrences"_a, "weights"_a, "rates"_a, "allowed"_a, "distance"_a,
-        "steps_left"_a, "most_in"_a, "most_out"_a, "most_edges"_a, "fusible"_a.none(), "seed"_a, "threads"_a, "progress"_a.none());
+        "steps_left"_a, "most_in"_a, "most_out"_a, "most_edges"_a, "fusible"_a.none(), "seed"_a, "threads"_a, "progress"_a.none(),
+        "first_node"_a = 0);
   m.def("list_supports", &supports_of_lists, "graph"_a, "offsets"_a, "occurrences"_a, "threads"_a,
         "progress"_a.none());
   m.def("hash_node_sets", &hashes, "occurrences"_a, "seed"_a);

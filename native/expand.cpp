@@ -203,7 +203,7 @@ std::vector<uint32_t> count_growth(const Graph& graph, int k, std::span<const ui
 
 Grown expand(const Graph& graph, int k, std::span<const uint32_t> occurrences, std::span<const double> weights,
              std::span<const double> rates, const GrowthLimits& limits, uint64_t seed, int threads,
-             const KeepGoing& keep_going) {
+             const KeepGoing& keep_going, uint32_t first_node) {
   check(k, occurrences, graph, limits);
   if (weights.size() * k != occurrences.size() || rates.size() != weights.size()) {
     throw BadInput("every occurrence needs a weight and a rate");
@@ -237,10 +237,10 @@ Grown expand(const Graph& graph, int k, std::span<const uint32_t> occurrences, s
       members_of(graph, k, occurrences, row, members);
       const uint32_t* ids = occurrences.data() + row * k;
       uint64_t sum = 0;
-      for (int i = 0; i < k; ++i) sum += node_hash(ids[i], seed);
+      for (int i = 0; i < k; ++i) sum += node_hash(first_node + ids[i], seed);
       for (uint32_t candidate : growths[thread].of({members.data(), size_t(k)})) {
         const uint32_t id = graph.original(candidate);
-        const uint64_t hash = mixed(sum + node_hash(id, seed));
+        const uint64_t hash = mixed(sum + node_hash(first_node + id, seed));
         if (std::ldexp(static_cast<double>(hash >> 11), -53) >= rates[row]) continue;
         const auto at = std::upper_bound(ids, ids + k, id) - ids;
         std::copy_n(ids, at, grown.begin());

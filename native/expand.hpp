@@ -42,10 +42,11 @@ struct Grown {
 // A grown node set O' passes the rate r of an occurrence O with probability r, and then brings weight(O) / r: the
 // expected sum over the occurrences inside O' is the sum of their weights, whatever the rates. The hash depends on the
 // node set and the seed alone, so that the result is the same for any number of threads, and so that a node set that
-// grew from several occurrences is dropped or kept as one.
+// grew from several occurrences is dropped or kept as one. Hashes are of ids + first_node: where the graph set is a slice
+// of a larger one, which begins at that node there, the same node sets pass as in the whole.
 Grown expand(const Graph& graph, int k, std::span<const uint32_t> occurrences, std::span<const double> weights,
              std::span<const double> rates, const GrowthLimits& limits, uint64_t seed, int threads,
-             const KeepGoing& keep_going);
+             const KeepGoing& keep_going, uint32_t first_node = 0);
 
 // A number in (0, 1] from the seed and each of the node sets [n, k], whatever the order of the nodes.
 void hash_node_sets(int k, std::span<const uint32_t> occurrences, uint64_t seed, std::span<double> result);

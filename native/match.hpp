@@ -43,7 +43,8 @@ struct GraphsOfPatterns {
 // With `fusible`, only fusible occurrences exist.
 class Matcher {
  public:
-  Matcher(const Graph& graph, const FusibleIndex* fusible);
+  // `of_the_whole`: populations of the larger set of which the graph is a slice; empty: it is no slice.
+  Matcher(const Graph& graph, const FusibleIndex* fusible, std::span<const Population> of_the_whole = {});
 
   MatchCounts count(const SmallGraph& pattern, bool coverage, int threads, Deadline deadline,
                     const KeepGoing& keep_going) const;
@@ -65,10 +66,12 @@ class Matcher {
   void pack_all(std::span<const SmallGraph> patterns, int threads, uint64_t steps, const KeepGoing& keep_going,
                 std::span<int64_t> disjoint, std::span<bool> complete) const;
   // [patterns] nodes that can stand for the node of the pattern with the fewest (minimum image-based support; Bringmann
-  // and Nijssen, 2008), or 0 if they are fewer than `least`; and nodes that lie in an occurrence.
+  // and Nijssen, 2008), or 0 if they are fewer than `least`; and nodes that lie in an occurrence. `images` [patterns,
+  // kMaxSize]: the nodes that can stand for each orbit of a pattern, -1 beyond its last one, so that the supports of
+  // several slices can be added up.
   void find_images(std::span<const SmallGraph> patterns, int64_t least, int threads, uint64_t steps,
                    const KeepGoing& keep_going, std::span<int64_t> fewest, std::span<int64_t> covered,
-                   std::span<bool> complete) const;
+                   std::span<bool> complete, std::span<int64_t> images) const;
 
   // [patterns] the same among the nodes that are not blocked ([nodes of the graph set]); nothing for empty `blocked`.
   void pack_free(std::span<const SmallGraph> patterns, std::span<const uint8_t> blocked, int threads, uint64_t steps,

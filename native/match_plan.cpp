@@ -32,7 +32,7 @@ class Planner {
 
  private:
   int degree(int p) const { return std::popcount(neighbours_[p]); }
-  size_t frequency(int p) const { return index_.nodes_of(class_[p]).size(); }
+  uint64_t frequency(int p) const { return index_.population(class_[p]); }
 
   // Classes, arcs and tags of the graph set for every node and pair; false if one does not exist there.
   bool translate() {
@@ -111,7 +111,7 @@ class Planner {
     const uint16_t core = all() & static_cast<uint16_t>(~rest_);
     while (placed != core) {
       int best = -1;
-      std::tuple<int, size_t, int> best_merit;
+      std::tuple<int, uint64_t, int> best_merit;
       for (uint16_t left = core & static_cast<uint16_t>(~placed); left; left &= left - 1) {
         const int p = std::countr_zero(left);
         const uint16_t ties = neighbours_[p] & placed;
@@ -282,6 +282,7 @@ MatchIndex::MatchIndex(const Graph& graph) : graph_(graph), signatures_(graph.no
     ++class_offsets_[graph.class_of(node) + 1];
     for (const Neighbour& n : graph.neighbours(node)) signatures_[node] |= bit(n.tag);
   }
+  populations_.assign(class_offsets_.begin() + 1, class_offsets_.end());
   for (size_t i = 1; i < class_offsets_.size(); ++i) class_offsets_[i] += class_offsets_[i - 1];
   by_class_.resize(graph.nodes());
   std::vector<uint32_t> end(class_offsets_.begin(), class_offsets_.end() - 1);
@@ -290,6 +291,26 @@ MatchIndex::MatchIndex(const Graph& graph) : graph_(graph), signatures_(graph.no
       by_class_[end[graph.class_of(node)]++] = node;
     }
   }
+}
+
+MatchIndex::MatchIndex(const Graph& graph, std::span<const Population> of_the_whole) : MatchIndex(graph) {
+  for (const Population& known : of_the_whole) {
+    const uint32_t id = find_class(known.type, known.loop);
+    if (id != kNone) populations_[id] = known.nodes;
+  }
+}
+
+std::vector<Population> populations(const Graph& graph) {
+  std::vector<Population> result;
+  for (uint32_t node = 0; node < graph.nodes(); ++node) {
+    const uint32_t id = graph.class_of(node);
+    while (id >= result.size()) {
+      const NodeClass& next = graph.node_class(static_cast<uint32_t>(result.size()));
+      result.push_back({next.type, next.loop, 0});
+    }
+    ++result[id].nodes;
+  }
+  return result;
 }
 
 uint32_t MatchIndex::find_class(uint16_t type, uint8_t loop) const {

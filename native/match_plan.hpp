@@ -12,12 +12,22 @@
 
 namespace grade {
 
+// How many nodes of a graph set are of one class.
+struct Population {
+  uint16_t type;
+  uint8_t loop;
+  uint64_t nodes;
+};
+std::vector<Population> populations(const Graph& graph);
+
 // What any pattern needs to know of a graph set: nodes by class, and what each node's neighbours are.
 class MatchIndex {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
   explicit MatchIndex(const Graph& graph);
+  // For a slice of a larger set: plans go by the populations of the whole, and so are those that the whole would get.
+  MatchIndex(const Graph& graph, std::span<const Population> of_the_whole);
   const Graph& graph() const { return graph_; }
 
   uint32_t find_class(uint16_t type, uint8_t loop) const;      // kNone if no node is like this
@@ -29,6 +39,9 @@ class MatchIndex {
     return {by_class_.data() + class_offsets_[node_class], class_offsets_[node_class + 1] - class_offsets_[node_class]};
   }
 
+  // Nodes of the class in the whole set.
+  uint64_t population(uint32_t node_class) const { return populations_[node_class]; }
+
   // One of 64 bits for each tag: a node can stand for another only if it has all bits that the other needs.
   static uint64_t bit(uint32_t tag) { return uint64_t{1} << (tag & 63); }
   uint64_t signature(uint32_t node) const { return signatures_[node]; }
@@ -36,6 +49,7 @@ class MatchIndex {
  private:
   const Graph& graph_;
   std::vector<uint32_t> by_class_, class_offsets_;
+  std::vector<uint64_t> populations_;
   std::vector<uint64_t> signatures_;
   std::vector<uint16_t> arcs_;  // [outward * 256 + inward]
   std::unordered_map<uint32_t, uint32_t> classes_;

@@ -206,12 +206,13 @@ std::vector<uint32_t> Matcher::nodes_of(const SmallGraph& pattern, std::span<con
 
 void Matcher::find_images(std::span<const SmallGraph> patterns, int64_t least, int threads, uint64_t steps,
                           const KeepGoing& keep_going, std::span<int64_t> fewest, std::span<int64_t> covered,
-                          std::span<bool> complete) const {
+                          std::span<bool> complete, std::span<int64_t> images_of) const {
   std::vector<std::unique_ptr<Images>> all_images(threads);
   with_narrowest(index_, fusible_, patterns.size(), threads, keep_going,
                  [&](auto& search, int thread, size_t i, const std::atomic<bool>& stop) {
     fewest[i] = covered[i] = 0;
     complete[i] = true;
+    std::fill_n(images_of.begin() + i * kMaxSize, kMaxSize, -1);
     // A plan for each orbit of the pattern, with a node of it at the first place.
     std::vector<MatchPlan> plans;
     std::array<uint8_t, kMaxSize> orbit_of{};
@@ -240,6 +241,7 @@ void Matcher::find_images(std::span<const SmallGraph> patterns, int64_t least, i
         if (search.aborted()) break;
       }
       complete[i] = !search.aborted();
+      images_of[i * kMaxSize + orbit] = images->count(static_cast<int>(orbit));
       smallest = std::min(smallest, images->count(static_cast<int>(orbit)));
     }
     fewest[i] = smallest >= least ? smallest : 0;

@@ -225,6 +225,7 @@ def expand(
     seed: int,
     threads: int,
     progress: Callable[..., bool | None] | None,
+    first_node: int = 0,
 ) -> tuple[
     NDArray[np.uint32],
     NDArray[np.float64],
@@ -234,6 +235,9 @@ def expand(
     NDArray[np.int64],
 ]:
     """(occurrences [m, k+1], weights [m], ids [m], types [p, k+1], edges [p, k+1, k+1], automorphisms [p])."""
+
+def populations(graph: Graph) -> NDArray[np.uint64]:
+    """[n, 3] node type, type of the self-loop (0: none), and number of nodes of each class."""
 
 def hash_node_sets(occurrences: NDArray[np.uint32], seed: int) -> NDArray[np.float64]:
     """[n] numbers in (0, 1] from the seed and the node sets [n, k]."""
@@ -253,7 +257,10 @@ class Matcher:
     With ``fusible`` only fusible occurrences exist.
     """
 
-    def __init__(self, graph: Graph, fusible: FusibleIndex | None) -> None: ...
+    def __init__(
+        self, graph: Graph, fusible: FusibleIndex | None, of_the_whole: NDArray[np.uint64] | None = None
+    ) -> None:
+        """``of_the_whole``: the `populations` of the larger set of which the graph is a slice."""
     def find_graphs(
         self,
         node_types: NDArray[np.uint16],
@@ -321,8 +328,10 @@ class Matcher:
         threads: int,
         steps: int,
         progress: Callable[..., bool | None] | None,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-        """(minimum image-based support [n] or 0 if below ``least``, nodes covered [n], complete [n]) of n patterns."""
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
+        """(minimum image-based support [n] or 0 if below ``least``, nodes covered [n], complete [n],
+        nodes that can stand for each orbit [n, 16], -1 beyond the last) of n patterns.
+        """
 
     def count(
         self,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grade import frames
+from grade.engine import engine_named
 from grade.errors import InputError
 from grade.files import whole_file
 from grade.graphs import GraphSet, Pattern, SubgraphSample
@@ -49,8 +50,20 @@ def load(graphs: Any, **reading: Any) -> GraphSet:
     return as_graphs(graphs, ReadSettings(**reading))
 
 
-def census(graphs: Any, k: int, *, threads: int | None = None, progress: Progress | None = None) -> Census:
+def census(
+    graphs: Any,
+    k: int,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    engine: str = "local",
+    address: str | None = None,
+) -> Census:
     """Count every connected induced subgraph of k nodes by pattern, exactly.
+
+    Parameters
+    ----------
+    engine, address : ``ray`` and the host:port of a Ray cluster, to work on all its machines
 
     >>> census("zoo-mini", 3)
     Census(8,015 instances of 348 patterns, k=3)
@@ -60,16 +73,26 @@ def census(graphs: Any, k: int, *, threads: int | None = None, progress: Progres
              224  Gather -> Unsqueeze -> Concat
              201  Conv -> BatchNormalization -> Relu
     """
-    return take_census(as_graphs(graphs), k, threads, progress)
+    with engine_named(engine, address) as where:
+        return take_census(as_graphs(graphs), k, threads, progress, where)
 
 
-def sample(graphs: Any, k: int, method: str = "rand-esu", **settings: Any) -> SubgraphSample:
+def sample(
+    graphs: Any,
+    k: int,
+    method: str = "rand-esu",
+    *,
+    engine: str = "local",
+    address: str | None = None,
+    **settings: Any,
+) -> SubgraphSample:
     """Draw connected induced subgraphs of k nodes; `grade.sampling.sample` tells the settings.
 
     >>> sample("zoo-mini", 5, count=100, seed=1)
     SubgraphSample(100 occurrences of 93 patterns, k=5, by "rand-esu")
     """
-    return draw_sample(as_graphs(graphs), k, method, **settings)
+    with engine_named(engine, address) as where:
+        return draw_sample(as_graphs(graphs), k, method, engine=where, **settings)
 
 
 def fit(
@@ -150,6 +173,8 @@ def count(
     time_budget: str | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    engine: str = "local",
+    address: str | None = None,
 ) -> Counted:
     """Count given patterns exactly: occurrences, graphs, disjoint occurrences, covered nodes.
 
@@ -161,6 +186,7 @@ def count(
     fusible : only occurrences that a compiler can fuse
     seconds_per_pattern, time_budget : when to stop counting; what was counted until then is a lower bound, in whose
         place an unbiased estimate stands where there is one
+    engine, address : ``ray`` and the host:port of a Ray cluster; queries and estimates are of this machine
 
     >>> count("zoo-mini", ["Conv -> Relu", "Conv#1 -> Relu -> Conv#2"])
     occurrences  graphs  disjoint  coverage  pattern
@@ -172,7 +198,10 @@ def count(
         deadline = Deadline.after(parse_seconds(time_budget))
         total = COUNTING_SHARE * parse_seconds(time_budget)
     wanted = [one for given in as_list(patterns) for one in read(given, graph_set, top, induced)][:top]
-    supports = verify_patterns(graph_set, wanted, seconds_per_pattern, total, used, progress, fusible)
+    with engine_named(engine, address) as where:
+        supports = verify_patterns(
+            graph_set, wanted, seconds_per_pattern, total, used, progress, fusible, engine=where
+        )
     if not fusible:  # estimates are of all occurrences
         supports = with_estimates(graph_set, wanted, supports, used, deadline)
     return Counted(wanted, supports, graph_set, used)

@@ -17,5 +17,9 @@ class FileError(OSError):
     """
 
 
+class ClusterError(RuntimeError):
+    """Machines of a cluster failed, and trying again did not help; reported as `FileError` is."""
+
+
 class DeviceError(RuntimeError):
     """A computing device failed or has too little memory; reported as `FileError` is."""

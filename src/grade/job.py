@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from grade.costs import Costs, Savings, read_costs
+from grade.engine import LOCAL, Engine
 from grade.errors import InputError
 from grade.export.shapes import sizes_from_files
 from grade.graphs import GraphSet
@@ -40,6 +41,7 @@ class Job:
     bounds: Bounds
     memory: int  # bytes
     threads: int
+    engine: Engine = LOCAL
     search_until: Deadline = NEVER
     verify_until: Deadline = NEVER
     progress: Progress | None = None
@@ -54,6 +56,7 @@ class Job:
         constraints: Constraints,
         graphs: GraphSet,
         progress: Progress | None = None,
+        engine: Engine = LOCAL,
     ) -> "Job":
         """Refuse what cannot work before anything is written; then start the run, or go on with it."""
         sizes = settings.sizes
@@ -89,6 +92,7 @@ class Job:
             Bounds.from_memory(memory, sizes[-1], settings.beam, settings.list_size),
             memory,
             thread_count(settings.threads),
+            engine,
             search_until,
             verify_until,
             progress,

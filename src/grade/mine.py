@@ -14,6 +14,7 @@ import numpy as np
 
 from grade.callable_module import CallableModule
 from grade.costs.saving import LOOKED_AT
+from grade.engine import engine_named
 from grade.errors import InputError
 from grade.graphs import SubgraphSample
 from grade.graphs.sample import load_sample, save_sample
@@ -73,10 +74,10 @@ def mine(
     folder = Path(out or Path(temporary.name if temporary else ".") / "run")
     name = str(graphs) if isinstance(graphs, str | Path) else graph_set.origin
     sizes = f"{k[0]}-{k[-1]}" if isinstance(k, range) and k else str(k)
-    job = Job.begin(
-        MineSettings(graphs=name, k=sizes, out=folder, **chosen), Constraints(**wishes), graph_set, progress
-    )
-    return Mined(job.run.finished_catalogue() or run(job), graph_set, folder, temporary)
+    asked = MineSettings(graphs=name, k=sizes, out=folder, **chosen)
+    with engine_named(asked.engine, asked.address) as engine:
+        job = Job.begin(asked, Constraints(**wishes), graph_set, progress, engine)
+        return Mined(job.run.finished_catalogue() or run(job), graph_set, folder, temporary)
 
 
 def run(job: Job) -> Catalogue:
@@ -124,6 +125,7 @@ def sample(job: Job, k: int) -> SubgraphSample:
                 threads=job.threads,
                 weighting=job.settings.weighting,
                 progress=deadline.keep_going,
+                engine=job.engine,
             )
             save_sample(drawn, folder)
 
@@ -171,7 +173,13 @@ def search(job: Job) -> list[Level]:
             settings.beam,
             surrogates,
             deadline,
-            Supports(job.graphs, fusible=job.constraints.fusible, threads=job.threads, deadline=deadline),
+            Supports(
+                job.graphs,
+                fusible=job.constraints.fusible,
+                threads=job.threads,
+                deadline=deadline,
+                engine=job.engine,
+            ),
             by_graph=settings.weighting == "graphs",
             savings=job.savings,
         ),
@@ -179,6 +187,7 @@ def search(job: Job) -> list[Level]:
         bounds=job.bounds,
         seed=settings.seed,
         threads=job.threads,
+        engine=job.engine,
         start_from=levels[-1] if levels else None,
         deadline=deadline,
         sizes=settings.sizes,
@@ -245,7 +254,7 @@ def enumerate_all(job: Job) -> list[Level]:
     """Every pattern that reaches the support that is asked for: no beam, nothing left out (grade.search.complete)."""
     settings, levels = job.settings, []
     deadline = job.search_until.reporting(job.progress, "search")
-    supports = Supports(job.graphs, threads=job.threads, deadline=deadline)
+    supports = Supports(job.graphs, threads=job.threads, deadline=deadline, engine=job.engine)
     with job.stage("search", "search"):
         for found in frequent_patterns(
             job.graphs,
@@ -255,6 +264,7 @@ def enumerate_all(job: Job) -> list[Level]:
             look_beyond=settings.closed or settings.maximal,
             threads=job.threads,
             deadline=deadline,
+            engine=job.engine,
         ):
             wanted = job.constraints.accepts(found.patterns)
             wanted &= found.closed | (not settings.closed)
@@ -263,7 +273,7 @@ def enumerate_all(job: Job) -> list[Level]:
                 continue
             kept = found.take(np.flatnonzero(wanted))
             counts, exact = count_patterns(
-                job.graphs, kept.patterns, settings.seconds_per_pattern, job.threads
+                job.graphs, kept.patterns, settings.seconds_per_pattern, job.threads, engine=job.engine
             )
             lists = OccurrenceLists.unlisted(kept.patterns, counts.astype(np.float64), exact)
             known = {"occurrences": lists.counts, "graphs": kept.graphs, "mni": kept.mni}.get(

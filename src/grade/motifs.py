@@ -47,6 +47,7 @@ def select(job: Job, levels: list[Level]) -> "Distinct | None":
                 fusible=job.constraints.fusible,
                 threads=job.threads,
                 deadline=job.verify_until.reporting(job.progress, "select"),
+                engine=job.engine,
             )
             found = selector.choose(job.settings.top, [numbers[place] for place in best])
     except OutOfTime:
@@ -181,7 +182,7 @@ def why_so_few(job: Job, level: Level, found: int) -> str:
 def count(job: Job, levels: list[Level], places: list[Place], most: int) -> dict[Place, Support]:
     """The supports of the first patterns that occur in enough graphs, so many at most; exact ones before estimates."""
     found: dict[Place, Support] = {}
-    verifier = Verifier(job.graphs, job.threads, job.constraints.fusible)
+    verifier = Verifier(job.graphs, job.threads, job.constraints.fusible, job.engine)
     for number, row in places:
         missing = most - len(found)
         if missing <= 0 and not may_still_win(job, levels, (number, row), found, most):

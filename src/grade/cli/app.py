@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import grade
-from grade.errors import DeviceError, FileError, InputError
+from grade.errors import ClusterError, DeviceError, FileError, InputError
 from grade.progress import Stopped
 from grade.terminal import with_flags
 from grade.text import printable
@@ -40,7 +40,7 @@ def main() -> None:
         sys.stdout.flush()
     except InputError as error:
         code = report(2, with_flags(str(error)))
-    except (FileError, DeviceError, Stopped) as error:
+    except (FileError, DeviceError, ClusterError, Stopped) as error:
         code = report(1, with_flags(str(error)))
     except MemoryError:
         code = report(2, "there is not enough memory for this; ask for less, or use a machine with more.")

@@ -68,6 +68,8 @@ def verify(settings: VerifySettings, output: OutputSettings) -> None:
             time_budget=settings.time_budget,
             threads=settings.threads,
             progress=progress,
+            engine=settings.engine,
+            address=settings.address,
         )
     patterns, supports, graphs = found.patterns, found.supports, found.graphs
     largest = maximum_disjoint_of(graphs, patterns, settings.fusible) if settings.maximum else []

@@ -16,12 +16,13 @@ from grade.terminal import command, pattern_data, pattern_lines, progress_bar, s
 )
 def census(settings: CensusSettings, output: OutputSettings) -> None:
     """Count every connected induced subgraph of K nodes by pattern, exactly."""
+    from grade.engine import engine_named
     from grade.sampling.census import check_target, take_census
 
     if settings.out is not None:
         check_target(settings.out)
-    with progress_bar("census") as progress:
-        result = take_census(load(settings.graphs), settings.k, settings.threads, progress)
+    with engine_named(settings.engine, settings.address) as engine, progress_bar("census") as progress:
+        result = take_census(load(settings.graphs), settings.k, settings.threads, progress, engine)
     top = result.top(settings.top)
     if settings.out is not None:
         result.save(settings.out)
@@ -54,11 +55,12 @@ def census(settings: CensusSettings, output: OutputSettings) -> None:
 )
 def sample(settings: SampleSettings, output: OutputSettings) -> None:
     """Draw connected induced subgraphs of K nodes, by count or by density."""
+    from grade.engine import engine_named
     from grade.graphs.sample import check_sample_target, save_sample
     from grade.sampling import sample as draw
 
     check_sample_target(settings.out)
-    with progress_bar("sample") as progress:
+    with engine_named(settings.engine, settings.address) as engine, progress_bar("sample") as progress:
         result = draw(
             load(settings.graphs),
             settings.k,
@@ -72,6 +74,7 @@ def sample(settings: SampleSettings, output: OutputSettings) -> None:
             census=settings.census,
             parts=settings.parts,
             progress=progress,
+            engine=engine,
         )
     save_sample(result, settings.out)
     data = {**result.drawn, "set": settings.graphs, "out": str(settings.out)}

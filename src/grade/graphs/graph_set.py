@@ -376,6 +376,43 @@ class GraphSet:
             words = self.in_operands[edges][np.lexsort((targets, self.in_sources[edges]))].astype(np.int64)
         return [self.operand_vocabulary[word] for word in words.tolist()]
 
+    def slice(self, first: int, last: int) -> "GraphSet":
+        """The set of the graphs first .. last - 1: as `subset`, but nothing of the others is looked at.
+
+        >>> graphs = GraphSet.from_edges(
+        ...     node_counts=[3, 2], node_types=[0, 1, 1, 0, 1], edges=[[0, 1], [1, 2], [0, 1]], edge_counts=[2, 1],
+        ...     node_vocabulary=["input", "conv"])
+        >>> graphs.slice(1, 2).digest == graphs.subset([1]).digest
+        True
+        """
+        nodes = slice(int(self.node_offsets[first]), int(self.node_offsets[last]))
+        edges = [
+            slice(int(offsets[nodes.start]), int(offsets[nodes.stop]))
+            for offsets in (self.out_offsets, self.in_offsets)
+        ]
+        out, into = edges
+        some = slice(first, last)
+        return GraphSet(
+            node_offsets=self.node_offsets[first : last + 1] - nodes.start,
+            node_types=self.node_types[nodes],
+            out_offsets=self.out_offsets[nodes.start : nodes.stop + 1] - out.start,
+            out_targets=self.out_targets[out] - np.uint32(nodes.start),
+            out_types=self.out_types[out],
+            in_offsets=self.in_offsets[nodes.start : nodes.stop + 1] - into.start,
+            in_sources=self.in_sources[into] - np.uint32(nodes.start),
+            in_types=self.in_types[into],
+            node_vocabulary=self.node_vocabulary,
+            edge_vocabulary=self.edge_vocabulary,
+            graph_names=self.graph_names[some],
+            node_names=None if self.node_names is None else self.node_names[nodes],
+            in_operands=None if self.in_operands is None else self.in_operands[into],
+            operand_vocabulary=self.operand_vocabulary,
+            graph_outputs=None if self.graph_outputs is None else self.graph_outputs[nodes],
+            node_places=None if self.node_places is None else self.node_places[nodes],
+            origins=None if self.origins is None else self.origins.take(np.arange(first, last)),
+            origin=self.origin,
+        )
+
     def subset(self, graphs: ArrayLike) -> "GraphSet":
         """The set of these graphs only, in this order; the vocabularies stay as they are."""
         chosen = integers(graphs, "graph numbers", self.origin)

@@ -103,9 +103,29 @@ def checksum_of(description: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def load_graph_set(folder: str | os.PathLike[str]) -> GraphSet:
-    """Open a saved set; its arrays stay on disk until used. A damaged or foreign folder is refused."""
-    place = Path(folder)
+def load_graph_set(folder: str | os.PathLike[str], graphs: tuple[int, int] | None = None) -> GraphSet:
+    """Open a saved set; its arrays stay on disk until used. A damaged or foreign folder is refused.
+
+    ``graphs`` = (first, last) opens a slice of it, graphs first .. last - 1, and reads no edge of the others; it is
+    not compared with checksums, which are those of the whole.
+    """
+    opened = open_graph_set(Path(folder))
+    if graphs is not None:
+        first, last = graphs
+        if not 0 <= first <= last <= len(opened):
+            raise InputError(f"{folder} has graphs 0 to {len(opened) - 1}, not all of {first} to {last - 1}.")
+        return opened.slice(first, last)
+    size = sum((Path(folder) / f"{name}.npy").stat().st_size for name in arrays_of(opened))
+    return opened.check() if size <= CHECKED_AT_ONCE else opened
+
+
+def digest_at(folder: str | os.PathLike[str]) -> str:
+    """The digest of a saved set, as it stands beside its arrays; empty where it does not."""
+    return str(read_description(Path(folder)).get("digest", ""))
+
+
+def open_graph_set(place: Path) -> GraphSet:
+    """A saved set of which only the outlines were checked."""
     description = read_description(place)
     graphs, nodes, edges, files = (description[name] for name in ("graphs", "nodes", "edges", "files"))
     expected = lengths(graphs, nodes, edges, files)
@@ -134,8 +154,7 @@ def load_graph_set(folder: str | os.PathLike[str]) -> GraphSet:
     opened = GraphSet(**parts, origin=description["origin"], folder=str(place))
     checksums = {name: entry["sha256"] for name, entry in description["arrays"].items() if entry["sha256"]}
     object.__setattr__(opened, "stored", checksums)
-    size = sum((place / f"{name}.npy").stat().st_size for name in description["arrays"])
-    return opened.check() if size <= CHECKED_AT_ONCE else opened
+    return opened
 
 
 def is_graph_set(folder: str | os.PathLike[str]) -> bool:

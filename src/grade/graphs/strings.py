@@ -44,6 +44,10 @@ class StringTable(Sequence[str]):
     def __getitem__(self, index: slice) -> "StringTable": ...
     def __getitem__(self, index: int | slice) -> "str | StringTable":
         if isinstance(index, slice):
+            begin, end, step = index.indices(len(self))
+            if step == 1:  # bytes end to end: nothing is looked at one by one
+                bounds = self.offsets[begin : max(begin, end) + 1]
+                return StringTable(self.data[bounds[0] : bounds[-1]], bounds - bounds[0])
             return self.take(np.arange(len(self))[index])
         if not -len(self) <= index < len(self):
             raise IndexError(index)

@@ -42,7 +42,13 @@ from grade.support import Support
 
 FORMAT = 3
 RUN_FILE, CATALOGUE_FILE = "run.json", "catalogue.sqlite"
-FREE = ("threads", "time_budget", "out")  # settings that may change when a run goes on; they are not kept
+FREE = (
+    "threads",
+    "engine",
+    "address",
+    "time_budget",
+    "out",
+)  # settings that may change when a run goes on; they are not kept
 
 Stored = TypeVar("Stored")
 

@@ -7,7 +7,7 @@ its checks, its result and how that is kept in a file.
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grade import _core, frames
+from grade.engine import LOCAL, Crew, Engine, Part
 from grade.errors import InputError
 from grade.files import whole_file, writable_target
 from grade.graphs import GraphSet, Pattern, PatternTable
@@ -100,11 +101,15 @@ class NewerFormatError(Exception):
 
 
 def take_census(
-    graphs: GraphSet, k: int, threads: int | None = None, progress: Progress | None = None
+    graphs: GraphSet,
+    k: int,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    engine: Engine = LOCAL,
 ) -> Census:
     """Count every connected induced subgraph of k nodes by pattern.
 
-    The result does not depend on the number of threads (all available cores when left out).
+    The result does not depend on the engine or the number of threads (all available cores when left out).
 
     >>> graphs = GraphSet.from_edges(node_counts=[3], node_types=[0, 1, 1], edge_counts=[2],
     ...                              edges=[[0, 1], [0, 2]], node_vocabulary=["input", "conv"])
@@ -113,12 +118,37 @@ def take_census(
     (2, 1, 'input -> conv')
     """
     check_size(graphs, k)
-    threads = thread_count(threads)
     begin = time.perf_counter()
+    spread = engine.over(graphs, thread_count(threads))
     with counts_that_fit(graphs, k):
-        types, edges, automorphisms, counts = _core.census(graphs.core, k, threads, progress)
+        counted = spread.begin(count_block, k, keep_going=progress)
+        types, edges, automorphisms, counts = spread.merged(counted, add_counts)
     table = PatternTable(types, edges, automorphisms, graphs.node_vocabulary, graphs.edge_vocabulary)
-    return Census(graphs.origin, k, table, counts, time.perf_counter() - begin, threads)
+    return Census(graphs.origin, k, table, counts, time.perf_counter() - begin, spread.threads)
+
+
+CountedPatterns = tuple[NDArray[np.uint16], NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint64]]
+
+
+def count_block(part: Part, crew: Crew, k: int) -> CountedPatterns:
+    """The census of one block: node types, edges, automorphisms and counts of its patterns."""
+    return _core.census(part.graphs.core, k, crew.threads, crew.keep_going)
+
+
+def add_counts(counted: Sequence[CountedPatterns]) -> CountedPatterns:
+    """Counts of several blocks by pattern, in the order of the native core."""
+    types, edges, automorphisms, counts = (np.concatenate(columns) for columns in zip(*counted, strict=True))
+    keys = PatternTable(types, edges, automorphisms).keys
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    sums = np.zeros(len(first), np.uint64)
+    np.add.at(sums, which, counts)
+    if (np.bincount(which, counts.astype(np.float64)) > 2.0**63).any():  # perhaps they passed 64 bits
+        totals = [0] * len(first)
+        for row, count in zip(which.tolist(), counts.tolist(), strict=True):
+            totals[row] += count
+        if max(totals) >= 2**64:
+            raise OverflowError
+    return types[first], edges[first], automorphisms[first], sums
 
 
 def collect_occurrences(

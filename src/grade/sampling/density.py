@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from grade.engine import LOCAL, Engine
 from grade.errors import InputError
 from grade.graphs import GraphSet, PatternTable, SubgraphSample
 from grade.machine import available_memory
@@ -144,10 +145,11 @@ def census_for(
     census: Census | str | os.PathLike[str] | None,
     threads: int | None,
     progress: Progress | None,
+    engine: Engine = LOCAL,
 ) -> Census:
     """The census that a density refers to: as given, from its file, or taken now."""
     if census is None:
-        return take_census(graphs, k, threads, progress)
+        return take_census(graphs, k, threads, progress, engine)
     result = census if isinstance(census, Census) else Census.load(census)
     vocabularies = (result.patterns.node_vocabulary, result.patterns.edge_vocabulary)
     if result.k != k:

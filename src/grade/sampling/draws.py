@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from grade import _core
+from grade.engine import LOCAL, Crew, Engine, Part
 from grade.errors import InputError
 from grade.graphs import GraphSet, SubgraphSample
 from grade.machine import available_memory, thread_count
@@ -33,6 +34,7 @@ def sample(
     census: Census | str | os.PathLike[str] | None = None,
     parts: int | None = None,
     progress: Progress | None = None,
+    engine: Engine = LOCAL,
 ) -> SubgraphSample:
     """Draw connected induced subgraphs of k nodes; the same ones for the same seed, whatever the threads.
 
@@ -77,13 +79,18 @@ def sample(
     parts = min(k - 1, MOST_NODES) if parts is None else parts
     if not 0 <= parts < k:
         raise InputError(f"The size of the parts is {parts}; give 0 (none) to {k - 1}, for k is {k}.")
-    largest = _core.largest_component(graphs.core)
+    spread = engine.over(graphs, threads)
+    largest = max(spread.get(spread.begin(largest_component)))
     if largest < k:
         raise InputError(
             f"{graphs.origin} has no connected subgraph of {k} nodes (its largest connected part has"
             f" {largest}); give a smaller k."
         )
-    known = None if census is None and density is None else census_for(graphs, k, census, threads, progress)
+    known = (
+        None
+        if census is None and density is None
+        else census_for(graphs, k, census, threads, progress, engine)
+    )
     request = Request(
         graphs=graphs,
         k=k,
@@ -111,6 +118,7 @@ def sample(
             still,
             neighbours=parts == k - 1 and weighting == "occurrences",
             thrifty=thrifty,
+            engine=engine,
         )
         result = replace(result, parts=counted)
     result.drawn.update(method=method, seed=seed, k=k, count=len(result), weighting=weighting)
@@ -118,3 +126,8 @@ def sample(
     if known is not None:
         result.drawn["density"] = reached_density(result.patterns, known)
     return result
+
+
+def largest_component(part: Part, crew: Crew) -> int:
+    """Nodes of the largest connected part of a block."""
+    return _core.largest_component(part.graphs.core)

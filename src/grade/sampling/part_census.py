@@ -5,12 +5,12 @@ occurrences have.
 import numpy as np
 
 from grade import _core
+from grade.engine import LOCAL, Crew, Engine, Part
 from grade.graphs import GraphSet, PatternTable
 from grade.graphs.counts import Counts
 from grade.graphs.part_counts import PartCounts
-from grade.machine import thread_count
 from grade.progress import Progress
-from grade.sampling.census import take_census
+from grade.sampling.census import CountedPatterns, add_counts, take_census
 
 MOST_OCCURRENCES = 100_000_000  # whose neighbours are counted, one by one: some seconds
 MOST_COUNTED = 1_000_000_000  # occurrences of one size that are counted: some seconds
@@ -24,6 +24,7 @@ def count_parts(
     progress: Progress | None = None,
     neighbours: bool = True,
     thrifty: bool = False,
+    engine: Engine = LOCAL,
 ) -> PartCounts:
     """Count all connected induced subgraphs of 1 to ``size`` nodes, and the neighbours of those of two or more.
 
@@ -46,15 +47,19 @@ def count_parts(
     for k in range(2, size + 1):
         if thrifty and k > 3 and last * last > MOST_COUNTED * max(before, 1):
             break
-        census = take_census(graphs, k, threads, progress)
+        census = take_census(graphs, k, threads, progress, engine)
         tables[k], weights[k] = census.patterns, census.counts.astype(np.float64)
         last, before = census.instances, last
     touched: dict[int, PatternTable] = {}
     sums = {}
     # Those of smaller parts serve only together with those of the largest.
     for k in range(2, size + 1) if neighbours and size in tables and last <= MOST_OCCURRENCES else ():
-        types, edges, automorphisms, numbers = _core.neighbours(
-            graphs.core, k, thread_count(threads), progress
-        )
+        spread = engine.over(graphs, threads)
+        counted = spread.begin(count_neighbours, k, keep_going=progress)
+        types, edges, automorphisms, numbers = spread.merged(counted, add_counts)
         touched[k], sums[k] = PatternTable(types, edges, automorphisms), numbers.astype(np.float64)
     return PartCounts(Counts(tables, weights), Counts(touched, sums) if touched else None)
+
+
+def count_neighbours(part: Part, crew: Crew, k: int) -> CountedPatterns:
+    return _core.neighbours(part.graphs.core, k, crew.threads, crew.keep_going)

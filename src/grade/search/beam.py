@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grade import _core
+from grade.engine import LOCAL, Engine
 from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.progress import NEVER, Deadline
@@ -97,6 +98,7 @@ def beam_search(
     bounds: Bounds,
     seed: int = 0,
     threads: int = 1,
+    engine: Engine = LOCAL,
     start_from: Level | None = None,
     deadline: Deadline = NEVER,
     sizes: Collection[int] = (),
@@ -112,7 +114,9 @@ def beam_search(
     that the result depends on the set, the settings and the seed alone. A level that the deadline finds unfinished is
     dropped, and `OutOfTime` raised: those handed out before are the same as without it.
     """
-    supports = Supports(graphs, fusible=constraints.fusible, threads=threads, deadline=deadline)
+    supports = Supports(
+        graphs, fusible=constraints.fusible, threads=threads, deadline=deadline, engine=engine
+    )
 
     def grown_from(lists: OccurrenceLists) -> OccurrenceLists:
         size = lists.patterns.size

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grade import _core
+from grade.engine import LOCAL, Engine
 from grade.errors import InputError
 from grade.graphs import GraphSet, PatternTable
 from grade.progress import NEVER, Deadline
@@ -69,6 +70,7 @@ def frequent_patterns(
     look_beyond: bool = False,
     threads: int = 1,
     deadline: Deadline = NEVER,
+    engine: Engine = LOCAL,
 ) -> Iterator[Frequent]:
     """All patterns of 2 .. k nodes with the support that the constraints ask for, size by size.
 
@@ -86,7 +88,7 @@ def frequent_patterns(
         )
     if constraints.min_graphs <= 1 and constraints.min_mni <= 1:
         raise InputError("`complete` needs a support to reach: set `min_graphs` or `min_mni`.")
-    search = Search(graphs, constraints, memory, threads, deadline)
+    search = Search(graphs, constraints, memory, threads, deadline, engine)
     pairs = level = search.of_two_nodes()
     for size in range(FEWEST_NODES, k + 1):
         if not len(level):
@@ -115,11 +117,17 @@ class Search:
     """What the steps share."""
 
     def __init__(
-        self, graphs: GraphSet, constraints: Constraints, memory: int, threads: int, deadline: Deadline
+        self,
+        graphs: GraphSet,
+        constraints: Constraints,
+        memory: int,
+        threads: int,
+        deadline: Deadline,
+        engine: Engine = LOCAL,
     ) -> None:
         self.graphs, self.constraints, self.memory = graphs, constraints, memory
         self.threads, self.deadline = threads, deadline
-        self.supports = Supports(graphs, threads=threads, deadline=deadline)
+        self.supports = Supports(graphs, threads=threads, deadline=deadline, engine=engine)
 
     def of_two_nodes(self) -> Frequent:
         types, edges, automorphisms, _ = _core.census(

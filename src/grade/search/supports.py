@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from grade import _core
+from grade.engine import LOCAL, Engine, Matcher
 from grade.graphs import GraphSet, PatternTable
 from grade.progress import NEVER, Deadline
 from grade.search.occurrence_lists import OccurrenceLists
@@ -23,13 +23,20 @@ class Supports:
     """The supports of patterns in one graph set, of fusible occurrences only if so asked."""
 
     def __init__(
-        self, graphs: GraphSet, *, fusible: bool = False, threads: int = 1, deadline: Deadline = NEVER
+        self,
+        graphs: GraphSet,
+        *,
+        fusible: bool = False,
+        threads: int = 1,
+        deadline: Deadline = NEVER,
+        engine: Engine = LOCAL,
     ) -> None:
         self.graphs, self.fusible, self.threads, self.deadline = graphs, fusible, threads, deadline
+        self.engine = engine
 
     @cached_property
-    def matcher(self) -> _core.Matcher:
-        return _core.Matcher(self.graphs.core, self.graphs.fusible_index if self.fusible else None)
+    def matcher(self) -> Matcher:
+        return self.engine.over(self.graphs, self.threads).matcher(self.fusible)
 
     def of(self, name: str, lists: OccurrenceLists) -> NDArray[np.int64]:
         """[m] the support of this name of the lists' patterns."""
@@ -92,7 +99,7 @@ class Supports:
         return self._images(patterns, 0)[1]
 
     def _images(self, patterns: PatternTable, least: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        fewest, covered, _ = self.matcher.find_images(
+        fewest, covered, _, _ = self.matcher.find_images(
             patterns.node_types, patterns.edges, least, self.threads, STEPS, self.deadline.keep_going
         )
         return fewest, covered

@@ -5,7 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grade.errors import InputError
-from grade.settings.parameters import Settings, argument, option, set_argument, threads_option
+from grade.settings.parameters import (
+    Settings,
+    address_option,
+    argument,
+    engine_option,
+    option,
+    set_argument,
+    threads_option,
+)
 
 SMALLEST, LARGEST = 3, 16  # nodes of a pattern that can be mined
 
@@ -119,6 +127,8 @@ class MineSettings(Settings):
         "Seed of everything random.", "--seed", default=0, metavar="N", least=0, most=2**64 - 1
     )
     threads: int | None = threads_option()
+    engine: str = engine_option()
+    address: str | None = address_option()
 
     @property
     def sizes(self) -> range:
@@ -160,6 +170,8 @@ class VerifySettings(Settings):
         "How long to count all of them, e.g. 30m.", "--time-budget", default=None, metavar="TIME"
     )
     threads: int | None = threads_option()
+    engine: str = engine_option()
+    address: str | None = address_option()
     top: int | None = option(
         "Only the N most frequent patterns of a census, or the first N lines.",
         "--top",

@@ -103,3 +103,21 @@ def threads_option() -> Any:
         least=1,
         most=1024,
     )
+
+
+def engine_option() -> Any:
+    return option(
+        "Where to work: local, or ray for the machines of a Ray cluster; the result is the same.",
+        "--engine",
+        default="local",
+        metavar="NAME",
+    )
+
+
+def address_option() -> Any:
+    return option(
+        "host:port of the Ray cluster, which this machine is part of; that of this machine when left out.",
+        "--address",
+        default=None,
+        metavar="ADDRESS",
+    )

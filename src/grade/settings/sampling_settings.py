@@ -3,7 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from grade.settings.parameters import Settings, option, set_argument, threads_option
+from grade.settings.parameters import (
+    Settings,
+    address_option,
+    engine_option,
+    option,
+    set_argument,
+    threads_option,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,6 +20,8 @@ class CensusSettings(Settings):
     graphs: str = set_argument()
     k: int = option("Number of nodes of the subgraphs, 2 to 16.", "-k", metavar="K", least=2, most=16)
     threads: int | None = threads_option()
+    engine: str = engine_option()
+    address: str | None = address_option()
     top: int = option(
         "How many of the most frequent patterns to show.", "--top", default=20, metavar="N", least=0
     )
@@ -72,3 +81,5 @@ class SampleSettings(Settings):
         metavar="N",
     )
     threads: int | None = threads_option()
+    engine: str = engine_option()
+    address: str | None = address_option()

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from grade import _core
+from grade.engine import LOCAL, Engine
 from grade.errors import InputError
 from grade.graphs import GraphSet, Pattern, PatternTable
 from grade.graphs.queries import Query
@@ -66,6 +66,7 @@ def count_patterns(
     threads: int | None = None,
     fusible: bool = False,
     progress: Progress | None = None,
+    engine: Engine = LOCAL,
 ) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
     """([n] occurrences, [n] whether they are exact) of many patterns: microseconds for each that is rare.
 
@@ -79,7 +80,7 @@ def count_patterns(
     types, edges, known = translate(patterns, graphs)
     counts, exact = np.zeros(len(patterns), np.uint64), np.ones(len(patterns), bool)
     if known.any():
-        matcher = _core.Matcher(graphs.core, graphs.fusible_index if fusible else None)
+        matcher = engine.over(graphs, threads).matcher(fusible)
         with bad_patterns_refused():
             counts[known], exact[known] = matcher.count_all(
                 types[known], edges[known], thread_count(threads), limit, progress
@@ -132,6 +133,7 @@ def verify_patterns(
     progress: Progress | None = None,
     fusible: bool = False,
     examples: int = 0,
+    engine: Engine = LOCAL,
 ) -> list[Support]:
     """The supports of many patterns, in their order, each within its own time and all within the total.
 
@@ -139,7 +141,7 @@ def verify_patterns(
     """
     time_limit(seconds_per_pattern)
     end = time.perf_counter() + time_limit(seconds_total)
-    verifier = Verifier(graphs, threads, fusible)
+    verifier = Verifier(graphs, threads, fusible, engine)
     asker = QueryVerifier(graphs, threads, fusible) if any(isinstance(p, Query) for p in patterns) else None
     found: list[Support] = []
 
@@ -159,10 +161,16 @@ def verify_patterns(
 class Verifier:
     """A graph set indexed for the counting of patterns: made once, asked for many."""
 
-    def __init__(self, graphs: GraphSet, threads: int | None = None, fusible: bool = False) -> None:
+    def __init__(
+        self,
+        graphs: GraphSet,
+        threads: int | None = None,
+        fusible: bool = False,
+        engine: Engine = LOCAL,
+    ) -> None:
         self.graphs = graphs
         self.threads = thread_count(threads)
-        self.matcher = _core.Matcher(graphs.core, graphs.fusible_index if fusible else None)
+        self.matcher = engine.over(graphs, threads).matcher(fusible)
 
     def verify(
         self,
@@ -211,7 +219,7 @@ class Verifier:
                     types, edges, self.threads, limit * PACKING_SHARE, stop_only(progress)
                 )
                 disjoint, packed_graphs = int(taken.sum()), len(owners)
-                fewest, nodes, all_images = self.matcher.find_images(
+                fewest, nodes, all_images, _ = self.matcher.find_images(
                     types[None], edges[None], 0, 1, image_steps(limit), stop_only(progress)
                 )
                 mni, coverage, imaged = int(fewest[0]), int(nodes[0]), bool(all_images[0])

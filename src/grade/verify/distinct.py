@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from grade import _core
+from grade.engine import LOCAL, Engine
 from grade.graphs import GraphSet, PatternTable
 from grade.progress import NEVER, Deadline
 from grade.search.supports import STEPS
@@ -71,9 +71,10 @@ class Selector:
         fusible: bool = False,
         threads: int = 1,
         deadline: Deadline = NEVER,
+        engine: Engine = LOCAL,
     ) -> None:
         self.graphs, self.threads, self.deadline = graphs, threads, deadline
-        self.matcher = _core.Matcher(graphs.core, graphs.fusible_index if fusible else None)
+        self.matcher = engine.over(graphs, threads).matcher(fusible)
         self.tables = [translate(table, graphs)[:2] for table in tables]
         self.starts = np.concatenate([[0], np.cumsum([len(table) for table in tables])]).astype(np.int64)
         self.known = np.concatenate([np.zeros(0, bool), *(translate(table, graphs)[2] for table in tables)])

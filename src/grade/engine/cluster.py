@@ -1,0 +1,228 @@
+"""The engine of several machines: every block is a task of Ray.
+
+A task gets the folder of the set and a range of graphs, opens these by memory mapping, and keeps them for the next task
+that a process gets of the same block. So the folder must be there, under the same path, on all machines. A set that is
+in no folder goes to the tasks itself, block by block.
+
+Tasks have no state but their arguments: where a process or a machine is lost, Ray does its tasks again, and what it
+held is made again from what led to it. The result is the same.
+"""
+
+import contextlib
+import logging
+import os
+import socket
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import grade
+from grade.engine.base import Merge, Work
+from grade.engine.matching import SpreadMatcher
+from grade.engine.parts import Crew, KeepGoing, Part, bounds_of
+from grade.errors import ClusterError, InputError
+from grade.graphs import GraphSet
+from grade.graphs.storage import digest_at, load_graph_set
+from grade.progress import Stopped
+
+RETRIES = 10  # of a task whose process or machine was lost
+FAN_IN = 8  # results that one task joins
+KEPT_NODES = 2**22  # of blocks that a process keeps open
+PATIENCE = 5.0  # seconds until an address must answer
+MISSING = "`engine` ray needs Ray, which is not installed; run 'pip install grade-motifs[ray]'."
+
+opened: OrderedDict[tuple[str, int, int], Part] = OrderedDict()  # in a process that works
+
+
+class RayEngine:
+    """A Ray cluster that this process is connected to."""
+
+    name = "ray"
+
+    def __init__(self, ray: Any) -> None:
+        self.ray = ray
+        self.spreads: dict[str, RaySpread] = {}  # by the digest of the set
+        self.block = ray.remote(num_cpus=1, max_retries=RETRIES)(work_on_block)
+        self.join = ray.remote(num_cpus=1, max_retries=RETRIES)(join_results)
+
+    @classmethod
+    def connected(cls, address: str | None) -> "RayEngine":
+        """Connect to the cluster at the address; without one, to that of this machine, which is begun if need be."""
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent elsewhere
+        try:
+            import ray
+        except ImportError:
+            raise InputError(MISSING) from None
+        if address is not None:
+            check_answers(address)
+        try:
+            with silenced():
+                ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        except Exception as error:  # it has many, for a wrong token, version or address
+            text = " ".join(str(error).split())[:200]
+            raise InputError(
+                f"The Ray cluster {address or 'of this machine'} does not let this process in"
+                f" ({type(error).__name__}: {text})."
+            ) from error
+        return cls(ray)
+
+    @property
+    def workers(self) -> int:
+        return max(int(self.ray.cluster_resources().get("CPU", 1)), 1)
+
+    def over(self, graphs: GraphSet, threads: int | None = None) -> "RaySpread":
+        if graphs.digest not in self.spreads:
+            self.spreads[graphs.digest] = RaySpread(self, graphs)
+        return self.spreads[graphs.digest]
+
+    def close(self) -> None:
+        self.ray.shutdown()
+
+
+class RaySpread:
+    """A graph set in blocks on a cluster."""
+
+    def __init__(self, engine: RayEngine, graphs: GraphSet) -> None:
+        self.engine, self.graphs, self.ray = engine, graphs, engine.ray
+        self.bounds = bounds_of(graphs)
+        folder = os.path.abspath(graphs.folder) if graphs.folder else ""  # noqa: PTH100 (no links followed)
+        self.sources: list[Any] = [folder] * len(self.bounds)
+        if not folder:
+            self.sources = [self.ray.put(graphs.slice(*bound)) for bound in self.bounds]
+        self.matchers: dict[bool, SpreadMatcher] = {}
+
+    @property
+    def threads(self) -> int:
+        return self.engine.workers
+
+    def begin(
+        self,
+        work: Work,
+        *shared: Any,
+        own: Sequence[tuple[Any, ...]] | None = None,
+        keep_going: KeepGoing | None = None,
+    ) -> list[Any]:
+        offsets = self.graphs.node_offsets
+        everyone = self.ray.put((grade.__version__, shared))
+        handles = [
+            self.engine.block.remote(
+                work,
+                source,
+                (self.graphs.digest, *bound, int(offsets[bound[0]])),
+                everyone,
+                *(own[i] if own else ()),
+            )
+            for i, (source, bound) in enumerate(zip(self.sources, self.bounds, strict=True))
+        ]
+        self.wait(handles, keep_going)
+        return handles
+
+    def get(self, handles: Sequence[Any]) -> list[Any]:
+        with errors_of_tasks(self.ray):
+            return list(self.ray.get(list(handles)))
+
+    def merged(self, handles: Sequence[Any], merge: Merge, keep_going: KeepGoing | None = None) -> Any:
+        level = list(handles)
+        while len(level) > FAN_IN:
+            level = [
+                self.engine.join.remote(merge, *level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)
+            ]
+        self.wait(level, keep_going)
+        return merge(self.get(level))
+
+    def matcher(self, fusible: bool = False) -> SpreadMatcher:
+        if fusible not in self.matchers:
+            self.matchers[fusible] = SpreadMatcher(self, fusible)
+        return self.matchers[fusible]
+
+    def wait(self, handles: Sequence[Any], keep_going: KeepGoing | None) -> None:
+        """Wait for tasks, reporting the share that is done; those that are not wanted any more are cancelled."""
+        left = list(handles)
+        try:
+            while left:
+                with errors_of_tasks(self.ray):
+                    _, left = self.ray.wait(left, num_returns=len(left), timeout=0.1, fetch_local=False)
+                if keep_going is not None and keep_going(1 - len(left) / len(handles)) is False:
+                    raise Stopped
+        except BaseException:
+            for handle in left:
+                with contextlib.suppress(Exception):
+                    self.ray.cancel(handle, force=True)
+            raise
+
+
+@contextlib.contextmanager
+def errors_of_tasks(ray: Any) -> Iterator[None]:
+    """What a task raised, as it was raised there; what Ray itself could not mend, in one sentence."""
+    try:
+        yield
+    except ray.exceptions.RayTaskError as error:
+        raise (error.cause if isinstance(error.cause, Exception) else error) from None
+    except ray.exceptions.RayError as error:
+        text = " ".join(str(error).split())[:200]
+        raise ClusterError(
+            f"The Ray cluster could not finish a task, tried {RETRIES} times ({type(error).__name__}: {text});"
+            " mend it, and start the command again."
+        ) from error
+
+
+def check_answers(address: str) -> None:
+    """Refuse an address that is none, or where nobody listens."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 65_536:
+        raise InputError(
+            f"{address!r} is no address of a Ray cluster; give host:port as 'ray start --head' shows it."
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), PATIENCE).close()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(
+            f"Nobody answers at {address} ({reason}); start the cluster with 'ray start --head', or give its address."
+        ) from None
+
+
+@contextlib.contextmanager
+def silenced() -> Iterator[None]:
+    """Without the lines that Ray writes where a command reports."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
+def work_on_block(
+    work: Work, source: str | GraphSet, place: tuple[str, int, int, int], shared: tuple[str, Any], *own: Any
+) -> Any:
+    """One task: the work on one block, in a process of some machine of the cluster."""
+    version, values = shared
+    if version != grade.__version__:
+        raise InputError(
+            f"A machine of the cluster has GraDE {grade.__version__}, and this one {version}; install the same on all."
+        )
+    return work(part_at(source, *place), Crew(), *values, *own)
+
+
+def part_at(source: str | GraphSet, digest: str, first: int, last: int, first_node: int) -> Part:
+    """A block, from those that this process keeps open, or opened now."""
+    key = (digest, first, last)
+    if key not in opened:
+        if isinstance(source, str):
+            graphs = load_graph_set(source, (first, last))
+            if digest_at(source) not in ("", digest):
+                raise InputError(
+                    f"{source} is another graph set on {socket.gethostname()}; let all machines see the same."
+                )
+        else:
+            graphs = source
+        opened[key] = Part(graphs, first, first_node)
+        while len(opened) > 1 and sum(part.graphs.nodes for part in opened.values()) > KEPT_NODES:
+            opened.popitem(last=False)
+    opened.move_to_end(key)
+    return opened[key]
+
+
+def join_results(merge: Merge, *results: Any) -> Any:
+    return merge(results)

@@ -1,0 +1,144 @@
+"""Work in blocks finds what work on the whole set finds, bit for bit."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grade import _core
+from grade.engine.matching import SpreadMatcher
+from grade.engine.parts import MOST_NODES, bounds_of
+from grade.engine.sums import exact_sums, joined, stretches
+from grade.errors import InputError
+from grade.graphs import GraphSet
+from grade.graphs.storage import load_graph_set, save_graph_set
+from grade.sampling import sample
+from grade.sampling.census import add_counts, take_census
+from grade.search.supports import NO_GRAPHS, NO_OFFSETS, STEPS
+from grade.sources import load
+from tests.engine.in_blocks import Blocks
+
+FOREVER = 1e9
+
+
+@pytest.fixture(scope="module")
+def zoo() -> GraphSet:
+    return load("zoo-mini")
+
+
+def test_a_slice_is_a_subset(zoo: GraphSet, tmp_path: Path) -> None:
+    save_graph_set(zoo, tmp_path / "set")
+    for first, last in ((0, 0), (0, 5), (3, 12), (12, 12)):
+        wanted = zoo.subset(range(first, last))
+        assert zoo.slice(first, last).digest == wanted.digest
+        opened = load_graph_set(tmp_path / "set", (first, last))
+        assert opened.digest == wanted.digest
+        opened.check()
+
+
+def test_a_slice_that_is_not_there_is_refused(zoo: GraphSet, tmp_path: Path) -> None:
+    save_graph_set(zoo, tmp_path / "set")
+    with pytest.raises(InputError, match="graphs 0 to 11, not all of 5 to 12"):
+        load_graph_set(tmp_path / "set", (5, 13))
+
+
+def test_blocks_cover_the_set_and_are_of_bounded_size() -> None:
+    random = np.random.default_rng(0)
+    for graphs in (1, 7, 3000):
+        counts = random.integers(0, 400, graphs)
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        made = GraphSet.from_edges(
+            node_counts=counts,
+            node_types=np.zeros(offsets[-1], int),
+            edge_counts=np.zeros(graphs, int),
+            edges=[],
+            node_vocabulary=["conv"],
+        )
+        bounds = bounds_of(made)
+        assert [0, *(last for _, last in bounds)] == [*(first for first, _ in bounds), graphs]
+        assert all(offsets[last] - offsets[first] < MOST_NODES + 400 for first, last in bounds)
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_census(zoo: GraphSet, k: int) -> None:
+    whole = take_census(zoo, k)
+    parts = take_census(zoo, k, engine=Blocks(5))
+    assert np.array_equal(whole.counts, parts.counts)
+    assert np.array_equal(whole.patterns.keys, parts.patterns.keys)
+    assert np.array_equal(whole.patterns.automorphisms, parts.patterns.automorphisms)
+
+
+def test_counts_that_pass_64_bits_together_are_noticed() -> None:
+    half = (np.zeros((1, 1), np.uint16), np.zeros((1, 1, 1), np.uint8), np.ones(1, int))
+    below = np.array([2**63 - 1], np.uint64)
+    assert add_counts([(*half, below), (*half, below)])[3].tolist() == [2**64 - 2]
+    with pytest.raises(OverflowError):
+        add_counts([(*half, below), (*half, below + np.uint64(2))])
+
+
+@pytest.mark.parametrize("method", ["rand-esu", "rand-fase", "nrs", "stratified"])
+def test_sample(zoo: GraphSet, method: str) -> None:
+    whole = sample(zoo, 4, method, count=300, seed=3)
+    parts = sample(zoo, 4, method, count=300, seed=3, engine=Blocks(5))
+    assert np.array_equal(whole.occurrences, parts.occurrences)
+    assert np.array_equal(whole.weights, parts.weights)
+    assert whole.parts is not None
+    assert parts.parts is not None
+    ours, theirs = whole.parts.to_arrays(), parts.parts.to_arrays()
+    assert ours.keys() == theirs.keys()
+    assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
+
+
+@pytest.mark.parametrize("fusible", [False, True])
+@pytest.mark.parametrize("blocks", [2, 12])
+def test_every_question_of_the_matcher(zoo: GraphSet, fusible: bool, blocks: int) -> None:
+    patterns = take_census(zoo, 4).patterns
+    types, edges = patterns.node_types, patterns.edges
+    whole = _core.Matcher(zoo.core, zoo.fusible_index if fusible else None)
+    spread = SpreadMatcher(Blocks(blocks).over(zoo), fusible)
+    flags = (np.arange(zoo.nodes) % 3 == 0).astype(np.uint8)
+    some = np.flatnonzero(np.arange(3 * len(patterns)) % 5 == 0)
+    asked = (some % len(zoo)).astype(np.uint32)
+    offsets = np.linspace(0, len(asked), len(patterns) + 1).astype(np.int64)
+    for at in range(len(patterns)):  # of each pattern ascending
+        asked[offsets[at] : offsets[at + 1]].sort()
+    for matchers in ((whole.find_graphs, spread.find_graphs),):
+        for given in ((NO_OFFSETS, NO_GRAPHS), (offsets, asked)):
+            same(*(ask(types, edges, *given, 0, len(zoo), 1, STEPS, None) for ask in matchers))
+    same(*(m.pack_all(types, edges, 1, STEPS, None) for m in (whole, spread)))
+    same(*(m.pack_free(types, edges, flags, 1, STEPS, None) for m in (whole, spread)))
+    same(*(m.cover_beyond(types, edges, flags, 1, STEPS, None) for m in (whole, spread)))
+    for least in (0, 20):
+        same(*(m.find_images(types, edges, least, 1, STEPS, None)[::2] for m in (whole, spread)))
+    same(*(m.find_images(types, edges, 0, 1, STEPS, None) for m in (whole, spread)))
+    same(*(m.count_all(types, edges, 1, FOREVER, None) for m in (whole, spread)))
+    for row in range(0, len(patterns), 40):
+        one = types[row], edges[row]
+        same(*(m.count(*one, True, 1, FOREVER, None) for m in (whole, spread)))
+        same(*(m.pack(*one, 1, FOREVER, None) for m in (whole, spread)))
+        same(*(m.list(*one, 7, FOREVER, None)[:1] for m in (whole, spread)))
+        for disjoint in (False, True):
+            same(*([m.nodes_of(*one, flags, disjoint, STEPS, None)] for m in (whole, spread)))
+
+
+def same(ours: object, theirs: object) -> None:
+    for one, other in zip(ours, theirs, strict=True):  # type: ignore[call-overload]
+        assert np.array_equal(one, other), (one, other)
+
+
+def test_sums_do_not_depend_on_order_or_blocks() -> None:
+    random = np.random.default_rng(1)
+    ids = random.integers(0, 20, 5000)
+    weights = np.exp(random.normal(0, 12, 5000))
+    wanted = exact_sums(ids, weights, 20)
+    assert np.allclose(wanted, np.bincount(ids, weights, 20), rtol=1e-12)
+    order = random.permutation(5000)
+    assert np.array_equal(wanted, exact_sums(ids[order], weights[order], 20))
+    cuts = np.split(np.arange(5000), [7, 1234, 1235, 4000])
+    assert np.array_equal(wanted, joined(sum(stretches(ids[c], weights[c], 20) for c in cuts)))
+
+
+def test_sums_of_whole_numbers_are_whole() -> None:
+    ids = np.repeat(np.arange(3), [1, 0, 7])
+    assert exact_sums(ids, np.ones(8), 3).tolist() == [1.0, 0.0, 7.0]
+    assert len(exact_sums(np.zeros(0, int), np.zeros(0), 0)) == 0
