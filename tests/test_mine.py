@@ -266,7 +266,7 @@ def no_space(monkeypatch: Any, name: str) -> None:
 def test_a_full_disk_gets_one_sentence_and_the_run_goes_on(
     tmp_path: Path, monkeypatch: Any, name: str
 ) -> None:
-    changes = {"rank_by": "hybrid", "estimator": "frequency", "samples": 500, "beam": 50}
+    changes = {"rank_by": "estimator", "estimator": "frequency", "samples": 500, "beam": 50}
     with monkeypatch.context() as patched:
         no_space(patched, name)
         with pytest.raises(FileError, match=rf"{name} cannot be written \(No space left on device\); free"):

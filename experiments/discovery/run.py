@@ -8,7 +8,7 @@ Capability of the GraDE Framework"), with ours beside it.
 For every size k, each method names its 50 best patterns, once without constraints and once under those of the paper's
 case study. Methods: the most frequent patterns of a sample (one for each sampler); GraDE, the beam search ranked by an
 estimator that was trained on the same sample; the beam search ranked by its own unbiased counts (occurrences), by both
-together (hybrid), and by the occurrences that share no node (disjoint). GraDE runs once more with a larger network.
+together (estimator), and by the occurrences that share no node (disjoint). GraDE runs once more with a larger network.
 
 All patterns that were named are then counted, each once whoever named it, in two ways. Exact counting with a cut-off is
 the paper's protocol: what is found by then counts, a lower bound. It says little where occurrences are in the billions,
@@ -80,12 +80,13 @@ class Experiment:
         first = self.settings["samplers"][0]
         return {
             **{
-                f"GraDE ({sampler})": ("estimator", sampler, "small") for sampler in self.settings["samplers"]
+                f"GraDE ({sampler})": ("probability", sampler, "small")
+                for sampler in self.settings["samplers"]
             },
             "occurrences": ("occurrences", None, ""),
-            "hybrid": ("hybrid", first, "small"),
+            "estimator": ("estimator", first, "small"),
             "disjoint": ("disjoint", None, ""),
-            LARGER: ("estimator", first, "larger"),
+            LARGER: ("probability", first, "larger"),
         }
 
     @property

@@ -110,7 +110,7 @@ def verify(job: Job, levels: list[Level], selection: "Distinct | None") -> list[
         places = [place for number in wanted(job, levels) for place in accepted(job, levels, number)]
         counted |= {place: brief_support(job, levels, place) for place in places if place not in counted}
     savings = savings_of(job, levels, counted)
-    by = {"hybrid": "occurrences"}.get(job.settings.rank_by, job.settings.rank_by)
+    by = {"estimator": "occurrences"}.get(job.settings.rank_by, job.settings.rank_by)
 
     def order(place: Place) -> tuple[float, ...]:
         """Chosen ones as they were chosen; the rest by the verified support that the search ranked by, or its rank."""

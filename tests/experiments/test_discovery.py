@@ -17,7 +17,7 @@ from grade.search import Constraints
 from grade.sources import load
 
 RUN = Path(__file__).parents[2] / "experiments" / "discovery" / "run.py"
-SEARCHES = ["GraDE (rand-esu)", "GraDE (nrs)", "occurrences", "hybrid", "disjoint"]
+SEARCHES = ["GraDE (rand-esu)", "GraDE (nrs)", "occurrences", "estimator", "disjoint"]
 SAMPLERS = ["rand-esu", "nrs"]
 LARGER = "GraDE (larger network)"
 UNDER, SIZES = ["none", "case study"], [4, 5, 6]
@@ -50,7 +50,7 @@ def test_all_methods_are_there_at_all_sizes(rows: dict[tuple[str, str, int], dic
         assert rows[key]["counted"] == rows["GraDE (rand-esu)", *key[1:]]["counted"]
     for (method, _, _), row in rows.items():
         stages = {"sampling"} if method in SAMPLERS else {"search"}
-        if method == "hybrid" or method.startswith("GraDE"):
+        if method == "estimator" or method.startswith("GraDE"):
             stages |= {"sampling", "training"}
         assert set(row["seconds"]) == stages
 
@@ -82,7 +82,7 @@ def test_searches_find_at_least_what_sampling_finds(
         best = max(rows[sampler, under, k]["counted"]["median"] for sampler in SAMPLERS)
         assert rows["occurrences", under, k]["counted"]["median"] >= best
         assert rows["GraDE (rand-esu)", under, k]["counted"]["median"] >= best
-        others = [rows[method, under, k]["disjoint"]["median"] for method in ("occurrences", "hybrid")]
+        others = [rows[method, under, k]["disjoint"]["median"] for method in ("occurrences", "estimator")]
         assert rows["disjoint", under, k]["disjoint"]["median"] >= max(others)
 
 

@@ -18,7 +18,7 @@ STRANGE = """
 -1 0 1 2 3 1.5 -0 1e3 nan inf -inf 1e308 99999999999999999999 9223372036854775808 18446744073709551616 0x10 1_000 +2
 - -- .. . absent absent/below * [ Conv* {} %s $HOME ~ a,b k=v 0/0 1G 0M -1G 1s 1m 99999999999h out.csv out.npz out.txt
 set other-set sample run model-frequency census.npz patterns.txt graphs.jsonl set/x
-occurrences graphs disjoint coverage estimator hybrid frequency rand-esu nrs cpu cuda
+occurrences graphs disjoint coverage estimator probability frequency rand-esu nrs cpu cuda
 """
 VALUES = STRANGE.split()
 VALUES += [
@@ -140,7 +140,7 @@ def sensible(parameter: Any, rng: random.Random) -> str:
         "draws": "3",
         "method": rng.choice(["search", "rand-esu", "nrs"]),
         "sampler": "nrs",
-        "rank_by": rng.choice(["graphs", "disjoint", "coverage", "hybrid"]),
+        "rank_by": rng.choice(["graphs", "disjoint", "coverage", "estimator"]),
         "preset": "fast",
         "device": "cpu",
         "memory": "1G",

@@ -17,7 +17,7 @@ from grade.terminal import command, progress_bar, show
     "grade mine zoo -k 8 --out run --contains 'Conv*' --max-in-degree 2 --max-out-degree 2 --rank-by graphs",
     "grade mine my-models -k 6 --top 100 --fusible --min-graphs 5 --out fusion-candidates",
     "grade mine zoo -k 5 --complete --min-graphs 20 --closed --out frequent",
-    "grade mine zoo -k 10 --rank-by estimator --estimator disco --samples 40000 --all --out as-in-the-paper",
+    "grade mine zoo -k 10 --rank-by probability --estimator disco --samples 40000 --all --out as-in-the-paper",
 )
 def mine(settings: MineSettings, constraints: Constraints, output: OutputSettings) -> None:
     """Find the patterns that recur: a distinct few that cover most of the set, with their variants folded.

@@ -101,7 +101,7 @@ def page(folder: RunFolder, catalogue: Catalogue, graphs: GraphSet | None = None
 
 def settings_used(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings that the run went by: without those that were left out, or that only sampling or estimators read."""
-    sampled = settings.get("method") == "sampling" or settings.get("rank_by") in ("estimator", "hybrid")
+    sampled = settings.get("method") == "sampling" or settings.get("rank_by") in ("estimator", "probability")
     unused = HIDDEN if sampled else HIDDEN + SAMPLED
     return {
         name: value

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 
 from grade.costs import Savings
 from grade.errors import InputError
@@ -20,6 +21,10 @@ from grade.search.supports import Supports
 LogProbability = Callable[[PatternTable], NDArray[np.float64]]
 
 CHUNK = 256  # candidates scored between two looks at the clock
+FIRST = 1000  # patterns that tell how good counts and estimates are
+ROUNDS = 20  # of reweighted least squares; they settle in fewer
+OUTLYING = 3.0  # standard deviations, beyond which a pattern says no more
+LEAST_SPREAD = 1e-6  # of an estimator that is never wrong
 
 RANKINGS = {
     "occurrences": "number of occurrences, the paper's frequency",
@@ -28,8 +33,8 @@ RANKINGS = {
     "coverage": "number of nodes in some occurrence",
     "saving": "what fusing the disjoint occurrences saves: bytes kept from memory, or measured seconds",
     "mni": "fewest nodes that can stand for one node of the pattern (minimum image-based support)",
-    "estimator": "the estimator's log-probability, as in the paper",
-    "hybrid": "the number of occurrences, drawn to what the estimator expects as far as it is uncertain",
+    "estimator": "number of occurrences: where it is uncertain, drawn to what the estimator expects",
+    "probability": "the estimator's log-probability alone, as in the paper",
 }
 
 
@@ -65,7 +70,7 @@ def ranking(
             return np.asarray(means * counted.of("disjoint", lists), np.float64)
         assert log_probability is not None
         scores = in_chunks(log_probability[lists.patterns.size], lists.patterns, deadline)
-        if name == "estimator":
+        if name == "probability":
             return scores
         return posterior_mean(lists.counts, relative_variances(lists), scores)
 
@@ -82,10 +87,13 @@ def relative_variances(lists: OccurrenceLists) -> NDArray[np.float64]:
 def posterior_mean(
     counts: NDArray[np.float64], variances: NDArray[np.float64], log_probability: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """[m] mean of the logarithm of each count, from an unbiased one of known relative variance and a prior.
+    """[m] mean of the logarithm of each count, from an unbiased one of known relative variance v and a prior.
 
-    The prior is the estimator's log-probability and a constant, with the variance that the counts show around it beyond
-    their own: log N ~ Normal(c + log p, s^2). Where counts are exact this ranks as they do.
+    The prior is the estimator's log-probability and a constant, log N ~ Normal(c + log p, s^2), and the measured
+    logarithm has the variance f v around log N: occurrences that grew from the same ones make f more than 1. Constant,
+    s^2 and f explain the squared distances of measured from expected logarithms, by weighted least squares. They
+    are found on the patterns that the estimator puts first: of others, mostly those are listed that happened to be
+    met. Where counts are exact this ranks as they do.
 
     >>> posterior_mean(np.array([8.0, 8.0, 2.0]), np.zeros(3), np.array([0.0, 5.0, 9.0])).round(2).tolist()
     [2.08, 2.08, 0.69]
@@ -93,10 +101,18 @@ def posterior_mean(
     if len(counts) == 0:
         return np.zeros(0)
     measured = np.log(np.maximum(counts, 1e-300))
-    away = measured - log_probability
-    constant = np.average(away, weights=1 / (1 + variances))
-    spread = max(float(np.mean((away - constant) ** 2) - variances.mean()), 1e-6)
-    return np.asarray((measured * spread + (log_probability + constant) * variances) / (spread + variances))
+    first = np.argsort(-log_probability, kind="stable")[:FIRST]
+    away, stated = (measured - log_probability)[first], variances[first]
+    spread, factor, constant = 1.0, 1.0, 0.0
+    for _ in range(ROUNDS):
+        expected = spread + factor * stated
+        constant = float(np.average(away, weights=1 / expected))
+        squares = np.minimum((away - constant) ** 2, OUTLYING**2 * expected)
+        terms = np.column_stack([np.ones_like(stated), stated]) / expected[:, None]
+        found, _ = nnls(terms, squares / expected)
+        spread, factor = max(float(found[0]), LEAST_SPREAD), max(float(found[1]), 1.0)
+    noise = factor * variances
+    return np.asarray((measured * spread + (log_probability + constant) * noise) / (spread + noise))
 
 
 def occurrences_per_node(graphs: GraphSet, lists: OccurrenceLists) -> NDArray[np.float64]:
@@ -117,7 +133,7 @@ def in_chunks(
 
 
 def needs_estimator(name: str) -> bool:
-    return name in ("estimator", "hybrid")
+    return name in ("estimator", "probability")
 
 
 def tie_break(counts: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -47,7 +47,8 @@ class MineSettings(Settings):
     rank_by: str = option(
         "By what the search keeps patterns: coverage (nodes in some occurrence), occurrences (the paper's objective),"
         " graphs, disjoint (occurrences that share no node), saving (what fusing those would save, by --costs or a"
-        " model of bytes), mni (minimum image-based support), estimator (the paper's way) or hybrid.",
+        " model of bytes), mni (minimum image-based support), estimator (occurrences, drawn to what an estimator"
+        " expects where they are uncertain) or probability (the estimator alone, the paper's way).",
         "--rank-by",
         default="coverage",
         metavar="NAME",
@@ -95,7 +96,7 @@ class MineSettings(Settings):
         metavar="NAME",
     )
     estimator: str = option(
-        "For --rank-by estimator and hybrid.", "--estimator", default="autoregressive", metavar="NAME"
+        "For --rank-by estimator and probability.", "--estimator", default="autoregressive", metavar="NAME"
     )
     preset: str = option(
         "Preset of the estimator: default, fast or paper.", "--preset", default="fast", metavar="NAME"

@@ -58,6 +58,8 @@ def test_a_network_that_learned_nothing_gets_no_weight() -> None:
     settings = preset_for([own], "autoregressive", "fast", device="cpu", steps=1, learning_rate=0.0)
     model, parts = fit(own, settings), fit(own, preset("parts"))
     assert model.fitted.posterior[4].network == 0
+    assert isinstance(model, Posterior)
+    assert model.estimator is None, "it is neither trained further nor stored"
     np.testing.assert_allclose(model.log_probability(census.patterns), parts.log_probability(census.patterns))
 
 

@@ -118,15 +118,13 @@ class Posterior:
             types = self.exchangeable_types(samples)
             for s in samples:
                 self.sizes[s.size], known[s.size] = self.size_model(s.size, types, self.counts)
+        learned = self.fitted
         if self.estimator is not None:
-            merged = [self.merged_sample(s) for s in samples]
-            self.estimator.fit(merged, settings, folder=folder, report=report)
-            self.evaluations = 0
-            for i, s in enumerate(merged):
-                if s.size in self.sizes:
-                    self.weigh(i, s, known[s.size], settings)
+            learned = self.fit_network(
+                [self.merged_sample(s) for s in samples], known, settings, folder, report
+            )
         self.fitted = replace(
-            self.fitted if self.estimator is None else self.estimator.fitted,
+            learned,
             seconds=time.monotonic() - started,
             posterior={k: self.summary(k) for k in self.counts.tables},
         )
@@ -172,6 +170,36 @@ class Posterior:
         table, rows = types.distinct(sample.patterns)
         ids = rows[sample.pattern_ids].astype(np.int32)
         return SubgraphSample(sample.occurrences, sample.weights, ids, table, sample.drawn)
+
+    def fit_network(
+        self,
+        samples: list[SubgraphSample],
+        known: dict[int, Candidates | None],
+        settings: EstimatorSettings,
+        folder: Path | None,
+        report: Report | None,
+    ) -> FitReport:
+        """Train the network on merged samples; returns what its fit found. It is dropped if it foretells nothing."""
+        estimator: Any = self.estimator
+
+        def worth() -> bool:
+            for i, sample in enumerate(samples):
+                if sample.size in self.sizes:
+                    self.weigh(i, sample, known[sample.size], settings)
+            return self.asked
+
+        estimator.worth = worth
+        estimator.fit(samples, settings, folder=folder, report=report)
+        learned: FitReport = estimator.fitted
+        if not self.asked:
+            self.estimator = None
+        return learned
+
+    @property
+    def asked(self) -> bool:
+        """Whether the network has a part in the score of any size."""
+        sizes = [self.sizes.get(k) for k in self.counts.tables]
+        return any(model is None or model.network[2] > 0 for model in sizes)
 
     def weigh(
         self, place: int, sample: SubgraphSample, known: Candidates | None, settings: EstimatorSettings

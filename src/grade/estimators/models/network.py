@@ -70,6 +70,8 @@ class NetworkEstimator(ABC, Generic[Own]):
         # Of the last fit: the network of the trial, and which patterns of each sample it was not shown.
         self.trial: nn.Module | None = None
         self.held_out: list[NDArray[np.bool_]] = []
+        # Asked once there is a trial: where the answer is no, there is nothing to train further networks for.
+        self.worth: Callable[[], bool] = lambda: True
 
     # What a model defines.
 
@@ -144,12 +146,12 @@ class NetworkEstimator(ABC, Generic[Own]):
             self.trial, steps, history = done.network, done.step, done.history
         members = [
             self.train(f"member-{i}", everything, steps, None, settings.seed + i, checkpoints)
-            for i in range(settings.training.members)
+            for i in range(settings.training.members if self.trial is None or self.worth() else 0)
         ]
         self.networks = [member.network for member in members]
         self.fitted = FitReport(
             steps=steps,
-            parameters=sum(p.numel() for p in self.networks[0].parameters()),
+            parameters=sum(p.numel() for p in (self.trial or self.networks[0]).parameters()),
             seconds=time.monotonic() - started,
             held_out=history,
         )
