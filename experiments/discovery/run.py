@@ -46,9 +46,9 @@ from grade.sampling import sample
 from grade.search import Constraints, beam_search
 from grade.search.beam import START, Bounds, derived
 from grade.search.ranking import ranking
-from grade.search.reestimate import draw_counts, family_of, mean_and_error
 from grade.sources import load
 from grade.verify import verify_patterns
+from grade.verify.estimates import draw_counts, family_of, mean_and_error
 
 HERE = Path(__file__).parent
 ESTIMATE_SEED = 1  # names the seeds of the estimates; the searches use others

@@ -5,6 +5,7 @@ built-in name, a graph set, a torch module with example inputs, and a list of th
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,12 @@ from grade.files import whole_file
 from grade.graphs import GraphSet, Pattern, SubgraphSample
 from grade.graphs.queries import Query
 from grade.machine import thread_count
-from grade.progress import NEVER, Deadline, Progress
+from grade.progress import NEVER, Deadline, OutOfTime, Progress
 from grade.report.drawing import png, svg
 from grade.reprs import shown_by
 from grade.sampling import sample as draw_sample
 from grade.sampling.census import Census, take_census
+from grade.search import Constraints
 from grade.settings import ReadSettings
 from grade.sources import as_graphs
 from grade.support import Support
@@ -202,8 +204,15 @@ def count(
         supports = verify_patterns(
             graph_set, wanted, seconds_per_pattern, total, used, progress, fusible, engine=where
         )
-    if not fusible:  # estimates are of all occurrences
-        supports = with_estimates(graph_set, wanted, supports, used, deadline)
+    with suppress(OutOfTime):  # then lower bounds stay
+        supports = with_estimates(
+            graph_set,
+            wanted,
+            supports,
+            constraints=Constraints(fusible=fusible),
+            threads=used,
+            deadline=deadline,
+        )
     return Counted(wanted, supports, graph_set, used)
 
 

@@ -12,10 +12,9 @@ from grade.job import Job
 from grade.progress import Deadline, OutOfTime
 from grade.runs import Chosen, Motif
 from grade.search import Level
-from grade.search.beam import START, derived
-from grade.search.reestimate import reestimate
+from grade.search.beam import derived
 from grade.support import ESTIMATE, EXACT, LOWER_BOUND, SUPPORTS, Support
-from grade.verify import Verifier
+from grade.verify import Verifier, with_estimates
 from grade.verify.distinct import Selection, Selector
 
 COUNTING_SHARE = 0.7  # of the time that is left, for exact counting; the rest is for estimates
@@ -195,8 +194,7 @@ def count(job: Job, levels: list[Level], places: list[Place], most: int) -> dict
             support = support_of(job, levels[number], row, verifier, seconds)
         if support.occurrences > 0 and job.constraints.reached_by(support.graphs, support.mni):
             found[number, row] = support
-    for number in sorted({number for number, _ in found}):
-        found |= estimates(job, levels[: number + 1], found)
+    found |= estimates(job, levels, found)
     if len(found) > most:
         winners = sorted(found, key=lambda place: -found[place].occurrences)[:most]
         found = {place: found[place] for place in found if place in winners}
@@ -230,24 +228,20 @@ def support_of(job: Job, level: Level, row: int, verifier: Verifier, seconds: fl
 
 
 def estimates(job: Job, levels: list[Level], found: dict[Place, Support]) -> dict[Place, Support]:
-    """Supports of patterns of the last of these levels whose exact counting was cut off, with fresh unbiased estimates
-    of their occurrences; without those that are less than what was counted.
-    """
-    number = len(levels) - 1
-    cut = [place for place in found if place[0] == number]
-    cut = [place for place in cut if found[place].occurrences_quality == LOWER_BOUND]
-    if not cut or number == 0 or levels[0].size != START or job.settings.complete:
+    """Unbiased estimates for the patterns whose exact counting was cut off; see `grade.verify.estimates`."""
+    cut = [place for place, support in found.items() if support.occurrences_quality == LOWER_BOUND]
+    if not cut or job.settings.complete:
         return {}
-    rows = [row for _, row in cut]
-    name = f"supports/k-{levels[-1].size:02}-estimates.json"
+    sizes = sorted(levels[number].size for number, _ in cut)
+    name = f"supports/estimates-{sizes[0]:02}-{sizes[-1]:02}.json"
     stored = job.run.json(name)
-    if stored is None or stored["rows"] != rows:
+    if stored is None or stored.get("places") != [list(place) for place in cut]:
         try:
             with job.stage("verification", "estimate"):
-                counts, errors = reestimate(
+                estimated = with_estimates(
                     job.graphs,
-                    levels,
-                    rows,
+                    [levels[number].lists.patterns[row] for number, row in cut],
+                    [found[place] for place in cut],
                     constraints=job.constraints,
                     bounds=job.bounds,
                     seed=derived(job.settings.seed, 99),
@@ -257,11 +251,15 @@ def estimates(job: Job, levels: list[Level], found: dict[Place, Support]) -> dic
         except OutOfTime:
             job.cut_short = True
             return {}
-        stored = {"rows": rows, "counts": counts.tolist(), "errors": errors.tolist()}
+        stored = {
+            "places": cut,
+            "counts": [support.occurrences for support in estimated],
+            "errors": [support.standard_error for support in estimated],
+        }
         job.run.save_json(name, stored)
     drawn = zip(cut, stored["counts"], stored["errors"], strict=True)
     return {
         place: replace(found[place], occurrences=number, standard_error=error, occurrences_quality=ESTIMATE)
         for place, number, error in drawn
-        if number > found[place].occurrences
+        if error is not None
     }

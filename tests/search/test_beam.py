@@ -6,11 +6,12 @@ import pytest
 from grade.errors import InputError
 from grade.graphs import GraphSet, PatternTable
 from grade.graphs.node_deletions import are_connected, connected_parts
+from grade.progress import Deadline, OutOfTime
 from grade.sampling.census import take_census
 from grade.search import Constraints, Level, OccurrenceLists, beam_search
 from grade.search.beam import Bounds
-from grade.search.reestimate import reestimate
 from grade.sources import load
+from grade.verify.estimates import draw_counts, family_of, mean_and_error
 from tests.native.test_census import random_set
 from tests.reference import connected
 
@@ -72,15 +73,12 @@ def test_bounded_lists_give_unbiased_counts() -> None:
     levels = search(graphs, 6)
     census = take_census(graphs, 6)
     replicates = 200
-    counts, errors = reestimate(
-        graphs,
-        levels,
-        np.arange(len(levels[-1].lists)),
-        constraints=Constraints(),
-        bounds=bounds,
-        seed=1,
-        replicates=replicates,
-    )
+    family = [level.lists.patterns for level in levels]
+    drawn = [
+        draw_counts(graphs, family, constraints=Constraints(), bounds=bounds, seed=seed)[-1]
+        for seed in range(replicates)
+    ]
+    counts, errors = mean_and_error(drawn)
     truth = levels[-1].lists.counts
     assert truth.sum() == census.instances
     frequent = truth >= 100  # rarer ones are met by too few seeds for a normal approximation
@@ -151,14 +149,49 @@ def test_a_search_goes_on_from_a_stored_level(hubs: GraphSet) -> None:
 def test_winners_counted_again_are_within_their_errors(hubs: GraphSet) -> None:
     bounds = Bounds(capacity=1500, list_size=15)
     levels = search(hubs, 6, beam=40, bounds=bounds, seed=3)
-    counts, errors = reestimate(
-        hubs, levels, np.arange(20), constraints=Constraints(), bounds=bounds, seed=77, replicates=30
+    family = family_of({6: levels[-1].lists.patterns.take(np.arange(20))})
+    counts, errors = mean_and_error(
+        [
+            draw_counts(hubs, family, constraints=Constraints(), bounds=bounds, seed=seed)[-1]
+            for seed in range(30)
+        ]
     )
     census = take_census(hubs, 6)
-    true = dict(zip(census.patterns.keys.tolist(), census.counts.tolist(), strict=True))
-    truth = np.array([true[key] for key in levels[-1].lists.patterns.keys[:20].tolist()])
+    truth = census.counts[census.patterns.find(family[-1])]
     assert (np.abs(counts - truth) < 5 * np.maximum(errors, 1e-9) + 1e-9).all()
     assert (errors < truth).all()
+
+
+def test_a_search_stops_at_its_deadline_with_the_levels_that_it_had() -> None:
+    """The level that was being made is dropped; those before it are what a search without deadline gives."""
+    mini = load("zoo-mini")
+    whole = search(mini, 6)
+
+    class AfterLooks(Deadline):
+        looks = 0
+
+        @property
+        def passed(self) -> bool:
+            AfterLooks.looks += 1
+            return AfterLooks.looks > 3
+
+    steps = beam_search(
+        mini,
+        6,
+        beam=10**9,
+        score=lambda lists: lists.counts,
+        constraints=Constraints(),
+        bounds=EVERYTHING,
+        deadline=AfterLooks(),
+    )
+    found = []
+    with pytest.raises(OutOfTime):  # noqa: PT012 (what was handed out before the end stays)
+        for level in steps:
+            found.append(level)
+    assert 1 <= len(found) < 4
+    for level, other in zip(found, whole, strict=False):
+        assert np.array_equal(level.lists.occurrences, other.lists.occurrences)
+        assert np.array_equal(level.lists.counts, other.lists.counts)
 
 
 @pytest.mark.slow
@@ -185,7 +218,12 @@ def test_parts_of_patterns(hubs: GraphSet) -> None:
         for node in range(4):
             rest = [i for i in range(4) if i != node]
             edges = patterns.edges[row][np.ix_(rest, rest)]
-            part = PatternTable.canonical(patterns.node_types[row][rest][None], edges[None])[0]
+            part = PatternTable.canonical(
+                patterns.node_types[row][rest][None],
+                edges[None],
+                patterns.node_vocabulary,
+                patterns.edge_vocabulary,
+            )[0]
             expected = known.get(part.key, -1) if connected(edges) else -1
             assert parents[row, node] == expected
 

@@ -131,7 +131,10 @@ def test_a_count_that_is_cut_off_is_estimated(run: Any) -> None:
     spent = json.loads(run(*arguments, "--time-budget", "0.001s", "--json").out)
     assert {row["occurrences_quality"] for row in spent["supports"]} == {"lower bound"}
     fusible = json.loads(run(*arguments, "--fusible", "--json").out)
-    assert {row["occurrences_quality"] for row in fusible["supports"]} == {"lower bound"}
+    for row, (pattern, _) in zip(fusible["supports"], take_census(mini, 5).top(20), strict=True):
+        count = count_pattern(mini, pattern, fusible=True).occurrences
+        assert row["occurrences_quality"] == ("estimate" if count else "lower bound")
+        assert abs(row["occurrences"] - count) <= 6 * (row["standard_error"] or 0) + 0.05 * count
 
 
 @pytest.mark.parametrize(

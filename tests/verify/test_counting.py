@@ -17,10 +17,10 @@ from grade.sampling.census import take_census
 from grade.sources import load
 from grade.support import Support
 from grade.verify import (
+    Verifier,
     count_pattern,
     count_patterns,
     list_occurrences,
-    verify_pattern,
     verify_patterns,
 )
 from tests.graph_sets import graph_sets
@@ -355,25 +355,10 @@ def test_verifying_many_equals_counting_each(mini: GraphSet) -> None:
     found = verify_patterns(mini, patterns, progress=progress, examples=3)
     assert all(0 <= share <= 1 for share in shares)
     for pattern, support in zip(patterns, found, strict=True):
-        single = verify_pattern(mini, pattern, examples=3)
+        single = Verifier(mini).support(pattern, examples=3)
         assert {**asdict(support), "seconds": 0} == {**asdict(single), "seconds": 0}
         assert support.examples == list_occurrences(mini, pattern, limit=3).tolist()
         assert len(support.examples) == min(3, int(support.occurrences))
-
-
-def test_an_estimate_stands_in_where_time_runs_out() -> None:
-    graphs = one_graph(np.zeros(60, int), complete(60))
-    pattern = Pattern.of([0] * 10, complete(10))
-    support = verify_pattern(graphs, pattern, seconds=0.1, estimate=(7e10, 1e9))
-    assert (support.occurrences, support.standard_error, support.occurrences_quality) == (
-        7e10,
-        1e9,
-        "estimate",
-    )
-    counted = verify_pattern(graphs, pattern, seconds=0.1, estimate=(1.0, 0.5))
-    assert counted.occurrences_quality == "lower bound"
-    assert counted.occurrences > 1
-    assert verify_pattern(star(5), star_pattern(3), estimate=(7.0, 1.0)).occurrences == comb(5, 2)
 
 
 def test_listing_stops_at_the_limit(mini: GraphSet) -> None:

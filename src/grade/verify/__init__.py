@@ -5,10 +5,9 @@ from grade.verify.counting import (
     count_pattern,
     count_patterns,
     list_occurrences,
-    verify_pattern,
     verify_patterns,
 )
-from grade.verify.estimating import COUNTING_SHARE, with_estimates
+from grade.verify.estimates import COUNTING_SHARE, with_estimates
 from grade.verify.given import Given, read_patterns, read_table
 from grade.verify.querying import QueryVerifier
 
@@ -22,7 +21,6 @@ __all__ = [
     "list_occurrences",
     "read_patterns",
     "read_table",
-    "verify_pattern",
     "verify_patterns",
     "with_estimates",
 ]

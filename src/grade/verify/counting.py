@@ -8,7 +8,6 @@ counted by binomials rather than one by one, because around hubs counts reach 1e
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from grade.graphs import GraphSet, Pattern, PatternTable
 from grade.graphs.queries import Query
 from grade.machine import thread_count
 from grade.progress import Progress
-from grade.support import ESTIMATE, EXACT, Support
+from grade.support import Support
 from grade.verify.limits import bad_patterns_refused, quality, time_limit
 from grade.verify.querying import QueryVerifier
 from grade.verify.vocabulary import translate
@@ -107,23 +106,6 @@ def list_occurrences(
     return Verifier(graphs, 1, fusible).occurrences(pattern, limit, time_limit(seconds))
 
 
-def verify_pattern(
-    graphs: GraphSet,
-    pattern: Pattern,
-    *,
-    seconds: float | None = None,
-    threads: int | None = None,
-    fusible: bool = False,
-    estimate: tuple[float, float] | None = None,
-    examples: int = 0,
-    progress: Progress | None = None,
-) -> Support:
-    """All supports of one pattern; see `Verifier.verify`, which is quicker for many patterns of one set."""
-    return Verifier(graphs, threads, fusible).verify(
-        pattern, seconds=seconds, estimate=estimate, examples=examples, progress=progress
-    )
-
-
 def verify_patterns(
     graphs: GraphSet,
     patterns: PatternTable | Sequence[Pattern | Query],
@@ -171,26 +153,6 @@ class Verifier:
         self.graphs = graphs
         self.threads = thread_count(threads)
         self.matcher = engine.over(graphs, threads).matcher(fusible)
-
-    def verify(
-        self,
-        pattern: Pattern,
-        *,
-        seconds: float | None = None,
-        estimate: tuple[float, float] | None = None,
-        examples: int = 0,
-        progress: Progress | None = None,
-    ) -> Support:
-        """All supports of one pattern, and its first occurrences as examples.
-
-        An estimate (count, standard error) stands in where time runs out, unless more than that was counted by then.
-        """
-        support = self.support(pattern, seconds, True, examples, progress)
-        if support.occurrences_quality == EXACT or estimate is None or estimate[0] < support.occurrences:
-            return support
-        return replace(
-            support, occurrences=estimate[0], standard_error=estimate[1], occurrences_quality=ESTIMATE
-        )
 
     def support(
         self,

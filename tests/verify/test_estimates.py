@@ -1,4 +1,4 @@
-"""Counts of patterns that no search found: unbiased, by a family of their parts."""
+"""Estimates of counts that were cut off: unbiased, from lists of a family of parts."""
 
 from itertools import pairwise
 
@@ -9,11 +9,12 @@ from grade.graphs import GraphSet, PatternTable
 from grade.graphs.node_deletions import connected_parts
 from grade.progress import Deadline, OutOfTime
 from grade.sampling.census import Census, take_census
-from grade.search import Constraints, beam_search
+from grade.search import Constraints
 from grade.search.beam import Bounds
-from grade.search.reestimate import draw_counts, family_of, mean_and_error
 from grade.sources import load
-from tests.search.test_beam import EVERYTHING, search
+from grade.support import ESTIMATE, LOWER_BOUND, Support
+from grade.verify import count_pattern, with_estimates
+from grade.verify.estimates import draw_counts, family_of, mean_and_error
 
 
 @pytest.fixture(scope="module")
@@ -76,32 +77,51 @@ def test_the_different_patterns_of_tables(censuses: dict[int, Census]) -> None:
     assert sorted(p.key for p in twice) == sorted(p.key for p in table)
 
 
-def test_a_search_stops_at_its_deadline_with_the_levels_that_it_had(mini: GraphSet) -> None:
-    """The level that was being made is dropped; those before it are what a search without deadline gives."""
-    whole = search(mini, 6)
+def test_counts_of_fusible_occurrences_are_unbiased(mini: GraphSet, censuses: dict[int, Census]) -> None:
+    """Many of these patterns have occurrences that are not fusible; those are in no estimate."""
+    census = censuses[6]
+    frequent = np.argsort(-census.counts.astype(np.int64), kind="stable")[:300]
+    fusible = np.array([count_pattern(mini, census.patterns[i], fusible=True).occurrences for i in frequent])
+    often, fusible = frequent[fusible >= 20], fusible[fusible >= 20]
+    assert (fusible < census.counts[often]).sum() > 5
+    table = census.patterns.take(often)
+    family = family_of({6: table}, fusible=True)
+    drawn = [
+        draw_counts(
+            mini,
+            family,
+            constraints=Constraints(fusible=True),
+            bounds=Bounds(capacity=20_000, list_size=6),
+            seed=seed,
+        )[-1]
+        for seed in range(80)
+    ]
+    counts, errors = mean_and_error(drawn)
+    counts, errors = counts[family[-1].find(table)], errors[family[-1].find(table)]
+    assert (errors > 0).sum() > 10
+    z = (counts - fusible)[errors > 0] / errors[errors > 0]
+    assert np.abs(z).max() < 4.5
+    assert np.array_equal(counts[errors == 0], fusible[errors == 0])
 
-    class AfterLooks(Deadline):
-        looks = 0
 
-        @property
-        def passed(self) -> bool:
-            AfterLooks.looks += 1
-            return AfterLooks.looks > 3
-
-    steps = beam_search(
-        mini,
-        6,
-        beam=10**9,
-        score=lambda lists: lists.counts,
-        constraints=Constraints(),
-        bounds=EVERYTHING,
-        deadline=AfterLooks(),
+def test_lower_bounds_stay_where_no_estimate_is_larger() -> None:
+    ring = GraphSet.from_edges(
+        node_counts=[4],
+        node_types=[0] * 4,
+        edge_counts=[4],
+        edges=[[0, 1], [1, 2], [2, 3], [3, 0]],
+        node_vocabulary=["node"],
     )
-    found = []
-    with pytest.raises(OutOfTime):  # noqa: PT012 (what was handed out before the end stays)
-        for level in steps:
-            found.append(level)
-    assert 1 <= len(found) < 4
-    for level, other in zip(found, whole, strict=False):
-        assert np.array_equal(level.lists.occurrences, other.lists.occurrences)
-        assert np.array_equal(level.lists.counts, other.lists.counts)
+    pattern = take_census(ring, 4).patterns[0]
+    for counted, fusible, quality in ((0, False, ESTIMATE), (1, False, LOWER_BOUND), (0, True, LOWER_BOUND)):
+        (found,) = with_estimates(
+            ring, [pattern], [Support(counted, LOWER_BOUND)], constraints=Constraints(fusible=fusible)
+        )
+        assert found.occurrences_quality == quality
+        assert found.occurrences == (1 if quality == ESTIMATE else counted)
+
+
+def test_estimates_stop_at_their_deadline(mini: GraphSet, censuses: dict[int, Census]) -> None:
+    patterns = [p for p, _ in censuses[6].top(3)]
+    with pytest.raises(OutOfTime):
+        with_estimates(mini, patterns, [Support(0, LOWER_BOUND)] * 3, deadline=Deadline.after(0.0))
