@@ -204,9 +204,9 @@ nb::tuple list(const Matcher& matcher, Vector<uint16_t> types, Matrix<uint8_t> e
 
 // [n, 3] type, loop and number of nodes of each class
 Result<uint64_t> class_populations(const Graph& graph) {
-  const std::vector<Population> found = populations(graph);
+  const std::vector<ClassSize> found = populations(graph);
   auto [result, data] = make_array<uint64_t>({found.size(), size_t{3}});
-  for (const Population& each : found) {
+  for (const ClassSize& each : found) {
     *data++ = each.type;
     *data++ = each.loop;
     *data++ = each.nodes;
@@ -225,7 +225,7 @@ void bind_match(nanobind::module_& m) {
           "__init__",
           [](Matcher* self, const Graph& graph, const FusibleIndex* fusible,
              std::optional<Matrix<uint64_t>> of_the_whole) {
-            std::vector<Population> known;
+            std::vector<ClassSize> known;
             if (of_the_whole && of_the_whole->shape(1) != 3) throw BadInput("populations must be [n, 3]");
             for (size_t i = 0; of_the_whole && i < of_the_whole->shape(0); ++i) {
               const uint64_t* row = of_the_whole->data() + i * 3;

@@ -2,12 +2,14 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "arrays.hpp"
 #include "ars.hpp"
 #include "graph_choice.hpp"
 #include "nrs.hpp"
+#include "population.hpp"
 #include "rand_esu.hpp"
 #include "rand_fase.hpp"
 #include "stratified.hpp"
@@ -120,6 +122,72 @@ nb::dict draw_from_tree(const Graph& graph, int k, size_t count, Vector<double> 
   return result;
 }
 
+nb::tuple as_arrays(const Population& population, size_t depth) {
+  const size_t n = population.heads.size();
+  auto [members_out, members] = make_array<uint32_t>({n, depth});
+  auto [heads_out, heads] = make_array<uint32_t>({n});
+  std::copy(population.members.begin(), population.members.end(), members);
+  std::copy(population.heads.begin(), population.heads.end(), heads);
+  return nb::make_tuple(members_out, heads_out, population.children);
+}
+
+// (members [n, 1], heads [n], children) of the roots that are entered; `before`: nodes of the set before this slice.
+nb::tuple tree_roots(const Graph& graph, double p, uint64_t seed, uint64_t stream, uint64_t pass, uint64_t before) {
+  if (!(p > 0 && p <= 1)) throw BadInput("the probability must be above 0 and up to 1");
+  const std::array<uint64_t, 3> names{seed, stream, pass << 32};
+  Population population;
+  {
+    nb::gil_scoped_release release;
+    population = enter_roots(graph, 0, static_cast<uint32_t>(graph.nodes()), p, names, before);
+  }
+  return as_arrays(population, 1);
+}
+
+// (members [m, depth + 1], heads [m], children) of the children that are entered.
+nb::tuple tree_children(const Graph& graph, Matrix<uint32_t> members, Vector<uint32_t> heads, double p, bool last_level,
+                        uint64_t seed, uint64_t stream, uint64_t pass, uint64_t before, int threads,
+                        std::optional<nb::callable> progress) {
+  const size_t n = members.shape(0), depth = members.shape(1);
+  if (!(p > 0 && p <= 1)) throw BadInput("the probability must be above 0 and up to 1");
+  if (heads.size() != n || depth < 1 || depth >= size_t(kMaxSize)) throw BadInput("this is no population of a tree");
+  const KeepGoing keep_going = watch(std::move(progress));
+  const std::array<uint64_t, 3> names{seed, stream, pass << 32};
+  Population population;
+  {
+    nb::gil_scoped_release release;
+    population.members.assign(members.data(), members.data() + n * depth);
+    population.heads.assign(heads.data(), heads.data() + n);
+    for (uint32_t node : population.members) {
+      if (node >= graph.nodes()) throw BadInput("this is no population of the tree of this graph set");
+    }
+    population = enter_children(graph, population, depth, p, last_level, names, before, checked_threads(threads),
+                                keep_going);
+  }
+  return as_arrays(population, depth + 1);
+}
+
+// [n, k] core ids as ascending ids of the graph set.
+Result<uint32_t> ids_of_set(const Graph& graph, Matrix<uint32_t> members) {
+  const size_t n = members.shape(0), k = members.shape(1);
+  auto [result, data] = make_array<uint32_t>({n, k});
+  for (size_t i = 0; i < n * k; ++i) {
+    if (members.data()[i] >= graph.nodes()) throw BadInput("a node is not of this graph set");
+    data[i] = graph.original(members.data()[i]);
+  }
+  for (size_t i = 0; i < n; ++i) std::sort(data + i * k, data + (i + 1) * k);
+  return result;
+}
+
+// So many different places below `total`, in random order: those that the samplers take.
+Result<uint64_t> places_of_choice(uint64_t total, uint64_t chosen, uint64_t seed, uint64_t stream) {
+  if (chosen > total) throw BadInput("there are fewer places than are to be chosen");
+  Random random{seed, stream, 0, 2};
+  const std::vector<uint64_t> places = random_places(total, chosen, random);
+  auto [result, data] = make_array<uint64_t>({places.size()});
+  std::copy(places.begin(), places.end(), data);
+  return result;
+}
+
 // A dictionary: occurrences [n, k], weights [n], pattern_ids [n], node_types [m, k], edges [m, k, k],
 // automorphisms [m], counts [m], exact [m].
 nb::dict draw_stratified(const Graph& graph, int k, size_t room, uint64_t seed, uint64_t stream, int threads,
@@ -163,6 +231,11 @@ nb::dict draw_stratified(const Graph& graph, int k, size_t room, uint64_t seed, 
 void bind_sampling(nanobind::module_& m) {
   using namespace grade;
   m.def("largest_component", &largest_component, "graph"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("tree_roots", &tree_roots, "graph"_a, "p"_a, "seed"_a, "stream"_a, "tree_pass"_a, "before"_a);
+  m.def("tree_children", &tree_children, "graph"_a, "members"_a, "heads"_a, "p"_a, "last_level"_a, "seed"_a, "stream"_a,
+        "tree_pass"_a, "before"_a, "threads"_a, "progress"_a.none());
+  m.def("ids_of_set", &ids_of_set, "graph"_a, "members"_a);
+  m.def("places_of_choice", &places_of_choice, "total"_a, "chosen"_a, "seed"_a, "stream"_a);
   m.def("ars", &draw_ars, "graph"_a, "k"_a, "count"_a, "weighting"_a, "seed"_a, "stream"_a, "most_attempts"_a,
         "threads"_a, "progress"_a.none());
   m.def("nrs", &draw_nrs, "graph"_a, "k"_a, "count"_a, "weighting"_a, "seed"_a, "stream"_a, "threads"_a,

@@ -98,7 +98,7 @@ class Crew {
 
 }  // namespace
 
-Matcher::Matcher(const Graph& graph, const FusibleIndex* fusible, std::span<const Population> of_the_whole)
+Matcher::Matcher(const Graph& graph, const FusibleIndex* fusible, std::span<const ClassSize> of_the_whole)
     : graph_(graph), index_(graph, of_the_whole), fusible_(fusible) {
   if (fusible && &fusible->graph() != &graph) throw BadInput("the index of fusibility is that of another graph set");
 }

@@ -44,7 +44,7 @@ struct GraphsOfPatterns {
 class Matcher {
  public:
   // `of_the_whole`: populations of the larger set of which the graph is a slice; empty: it is no slice.
-  Matcher(const Graph& graph, const FusibleIndex* fusible, std::span<const Population> of_the_whole = {});
+  Matcher(const Graph& graph, const FusibleIndex* fusible, std::span<const ClassSize> of_the_whole = {});
 
   MatchCounts count(const SmallGraph& pattern, bool coverage, int threads, Deadline deadline,
                     const KeepGoing& keep_going) const;

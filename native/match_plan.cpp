@@ -293,15 +293,15 @@ MatchIndex::MatchIndex(const Graph& graph) : graph_(graph), signatures_(graph.no
   }
 }
 
-MatchIndex::MatchIndex(const Graph& graph, std::span<const Population> of_the_whole) : MatchIndex(graph) {
-  for (const Population& known : of_the_whole) {
+MatchIndex::MatchIndex(const Graph& graph, std::span<const ClassSize> of_the_whole) : MatchIndex(graph) {
+  for (const ClassSize& known : of_the_whole) {
     const uint32_t id = find_class(known.type, known.loop);
     if (id != kNone) populations_[id] = known.nodes;
   }
 }
 
-std::vector<Population> populations(const Graph& graph) {
-  std::vector<Population> result;
+std::vector<ClassSize> populations(const Graph& graph) {
+  std::vector<ClassSize> result;
   for (uint32_t node = 0; node < graph.nodes(); ++node) {
     const uint32_t id = graph.class_of(node);
     while (id >= result.size()) {

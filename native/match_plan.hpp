@@ -13,12 +13,12 @@
 namespace grade {
 
 // How many nodes of a graph set are of one class.
-struct Population {
+struct ClassSize {
   uint16_t type;
   uint8_t loop;
   uint64_t nodes;
 };
-std::vector<Population> populations(const Graph& graph);
+std::vector<ClassSize> populations(const Graph& graph);
 
 // What any pattern needs to know of a graph set: nodes by class, and what each node's neighbours are.
 class MatchIndex {
@@ -27,7 +27,7 @@ class MatchIndex {
 
   explicit MatchIndex(const Graph& graph);
   // For a slice of a larger set: plans go by the populations of the whole, and so are those that the whole would get.
-  MatchIndex(const Graph& graph, std::span<const Population> of_the_whole);
+  MatchIndex(const Graph& graph, std::span<const ClassSize> of_the_whole);
   const Graph& graph() const { return graph_; }
 
   uint32_t find_class(uint16_t type, uint8_t loop) const;      // kNone if no node is like this

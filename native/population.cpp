@@ -11,19 +11,6 @@ namespace {
 
 constexpr size_t kChunk = 256;
 
-// Partial subgraphs of one depth in the order of the tree, so by ascending root.
-struct Population {
-  std::vector<uint32_t> members;  // [n, depth] in the order in which the tree adds them
-  std::vector<uint32_t> heads;    // [n] where the extension set begins among the candidates, see Node
-  uint64_t children = 0;          // of all of them together
-
-  void append(const Population& other) {
-    members.insert(members.end(), other.members.begin(), other.members.end());
-    heads.insert(heads.end(), other.heads.begin(), other.heads.end());
-    children += other.children;
-  }
-};
-
 // One thread's view of a node of the tree. In ESU the extension set of a child is what its parent's set holds after
 // the child, and then the neighbours that the child alone has. So all the sets along a path are stretches of one list
 // that only grows, the candidates: the list follows from the members, and one number, the head, says where the
@@ -97,12 +84,52 @@ class Systematic {
   double p_, at_;
 };
 
-// The roots that are entered.
-Population choose_roots(const Graph& graph, uint32_t first, uint32_t last, double p, std::span<const uint64_t, 3> names) {
+template <class Work>
+void in_chunks(size_t units, int threads, const KeepGoing& keep_going, Work&& work) {
+  if (threads > 0) return parallel_chunks(units, kChunk, threads, keep_going, work);
+  const std::atomic<bool> never{false};
+  for (size_t begin = 0; begin < units; begin += kChunk) work(0, begin, std::min(units, begin + kChunk), never);
+}
+
+Population enter_children(std::vector<Node>& nodes, const Graph& graph, const Population& population, size_t depth,
+                          double p, bool last_level, std::span<const uint64_t, 3> names, uint64_t before, int threads,
+                          const KeepGoing& keep_going) {
+  std::vector<Population> parts((population.heads.size() + kChunk - 1) / kChunk);
+  in_chunks(population.heads.size(), threads, keep_going,
+            [&](int thread, size_t begin, size_t end, const std::atomic<bool>& stop) {
+              Node& node = nodes[thread];
+              Population& part = parts[begin / kChunk];
+              uint32_t owner = graph.graph_of(population.members[begin * depth]);
+              for (size_t i = begin; i < end && !stop; ++i) {
+                const std::span<const uint32_t> members{population.members.data() + i * depth, depth};
+                while (members[0] >= graph.end_of(owner)) ++owner;
+                node.open(members, graph.begin_of(owner), population.heads[i]);
+                Systematic chosen(p, Random{names[0], names[1], names[2], depth, before + i});
+                for (size_t j = chosen.skip(); j < node.children(); j += 1 + chosen.skip()) {
+                  const size_t children = last_level ? 0 : node.children_of_child(j);
+                  if (!last_level && children == 0) continue;  // no leaf below it
+                  part.members.insert(part.members.end(), members.begin(), members.end());
+                  part.members.push_back(node.child(j));
+                  part.heads.push_back(node.head_of_child(j));
+                  part.children += children;
+                }
+              }
+            });
+  Population entered;
+  for (const Population& part : parts) entered.append(part);
+  return entered;
+}
+
+}  // namespace
+
+Population enter_roots(const Graph& graph, uint32_t first, uint32_t last, double p,
+                       std::span<const uint64_t, 3> names, uint64_t before) {
   Population population;
   Systematic chosen(p, Random{names[0], names[1], names[2], 0});
-  for (uint64_t at = first + chosen.skip(); at < last; at += 1 + chosen.skip()) {
-    const auto root = static_cast<uint32_t>(at);
+  uint64_t at = p < 1 ? chosen.skip() : before;  // with certainty none is passed over
+  while (at < before) at += 1 + chosen.skip();
+  for (; at < before + (last - first); at += 1 + chosen.skip()) {
+    const auto root = static_cast<uint32_t>(first + (at - before));
     const auto list = graph.neighbours(root);
     const auto end = std::partition_point(list.begin(), list.end(), [&](const Neighbour& n) { return n.node > root; });
     if (end == list.begin()) continue;
@@ -113,14 +140,12 @@ Population choose_roots(const Graph& graph, uint32_t first, uint32_t last, doubl
   return population;
 }
 
-template <class Work>
-void in_chunks(size_t units, const Crew& crew, const KeepGoing& keep_going, Work&& work) {
-  if (crew.threads > 0) return parallel_chunks(units, kChunk, crew.threads, keep_going, work);
-  const std::atomic<bool> never{false};
-  for (size_t begin = 0; begin < units; begin += kChunk) work(0, begin, std::min(units, begin + kChunk), never);
+Population enter_children(const Graph& graph, const Population& population, size_t depth, double p, bool last_level,
+                          std::span<const uint64_t, 3> names, uint64_t before, int threads,
+                          const KeepGoing& keep_going) {
+  std::vector<Node> nodes(threads, Node(graph));
+  return enter_children(nodes, graph, population, depth, p, last_level, names, before, threads, keep_going);
 }
-
-}  // namespace
 
 Leaves walk_tree(const Graph& graph, uint32_t first, uint32_t last, int k, const TreePlan& plan,
                  std::span<const uint64_t, 3> names, const Crew& crew) {
@@ -128,41 +153,19 @@ Leaves walk_tree(const Graph& graph, uint32_t first, uint32_t last, int k, const
   Leaves leaves;
   leaves.probabilities.push_back(plan.probabilities[0]);
   double asked = plan.probabilities[0], reached = asked;  // products of the probabilities so far
-  Population population = choose_roots(graph, first, last, plan.probabilities[0], names);
+  Population population = enter_roots(graph, first, last, plan.probabilities[0], names);
   for (size_t depth = 1; depth < static_cast<size_t>(k); ++depth) {
-    const bool last_level = depth + 1 == static_cast<size_t>(k);
     const double wanted = static_cast<double>(plan.capacity), present = static_cast<double>(population.children);
     asked *= plan.probabilities[depth];
     const double p = std::min({1.0, asked / reached, present > wanted ? wanted / present : 1.0});
     reached *= p;
     leaves.probabilities.push_back(p);
-    std::vector<Population> parts((population.heads.size() + kChunk - 1) / kChunk);
     const KeepGoing report = [&](double share) {
       return !crew.keep_going || !*crew.keep_going ||
              (*crew.keep_going)((static_cast<double>(depth) - 1 + share) / (k - 1));
     };
-    in_chunks(population.heads.size(), crew, report,
-              [&](int thread, size_t begin, size_t end, const std::atomic<bool>& stop) {
-                Node& node = nodes[thread];
-                Population& part = parts[begin / kChunk];
-                uint32_t owner = graph.graph_of(population.members[begin * depth]);
-                for (size_t i = begin; i < end && !stop; ++i) {
-                  const std::span<const uint32_t> members{population.members.data() + i * depth, depth};
-                  while (members[0] >= graph.end_of(owner)) ++owner;
-                  node.open(members, graph.begin_of(owner), population.heads[i]);
-                  Systematic chosen(p, Random{names[0], names[1], names[2], depth, i});
-                  for (size_t j = chosen.skip(); j < node.children(); j += 1 + chosen.skip()) {
-                    const size_t children = last_level ? 0 : node.children_of_child(j);
-                    if (!last_level && children == 0) continue;  // no leaf below it
-                    part.members.insert(part.members.end(), members.begin(), members.end());
-                    part.members.push_back(node.child(j));
-                    part.heads.push_back(node.head_of_child(j));
-                    part.children += children;
-                  }
-                }
-              });
-    population = Population{};
-    for (const Population& part : parts) population.append(part);
+    population = enter_children(nodes, graph, population, depth, p, depth + 1 == static_cast<size_t>(k), names, 0,
+                                crew.threads, report);
   }
   leaves.members = std::move(population.members);
   leaves.weight = 1 / reached;

@@ -35,11 +35,34 @@ struct Leaves {
   size_t size() const { return members.size() / probabilities.size(); }
 };
 
+// Partial subgraphs of one depth in the order of the tree, so by ascending root.
+struct Population {
+  std::vector<uint32_t> members;  // [n, depth] in the order in which the tree adds them
+  std::vector<uint32_t> heads;    // [n] where the extension set of each begins among its candidates
+  uint64_t children = 0;          // of all of them together
+
+  void append(const Population& other) {
+    members.insert(members.end(), other.members.begin(), other.members.end());
+    heads.insert(heads.end(), other.heads.begin(), other.heads.end());
+    children += other.children;
+  }
+};
+
 // Where the work is done: on so many threads, or in the calling thread for 0.
 struct Crew {
   int threads;
   const KeepGoing* keep_going = nullptr;  // gets the share of the levels done
 };
+
+// The roots first .. last - 1 that are entered, each with probability p. `before`: roots of the walk that precede them,
+// where the graph is a slice of the set that is walked through.
+Population enter_roots(const Graph& graph, uint32_t first, uint32_t last, double p,
+                       std::span<const uint64_t, 3> names, uint64_t before = 0);
+
+// The children that are entered, of partial subgraphs of `depth` nodes. `before`: of them those in slices that precede
+// this one.
+Population enter_children(const Graph& graph, const Population& population, size_t depth, double p, bool last_level,
+                          std::span<const uint64_t, 3> names, uint64_t before, int threads, const KeepGoing& keep_going);
 
 // The leaves reached from the roots first .. last - 1: all nodes of one graph, or of several. `names` seed the
 // generators.

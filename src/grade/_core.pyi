@@ -136,6 +136,32 @@ def nrs(
 ) -> NDArray[np.uint32]:
     """Occurrences [count, k]."""
 
+def tree_roots(
+    graph: Graph, p: float, seed: int, stream: int, tree_pass: int, before: int
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int]:
+    """(members [n, 1], heads [n], children of all) of the roots of the enumeration tree that are entered."""
+
+def tree_children(
+    graph: Graph,
+    members: NDArray[np.uint32],
+    heads: NDArray[np.uint32],
+    p: float,
+    last_level: bool,
+    seed: int,
+    stream: int,
+    tree_pass: int,
+    before: int,
+    threads: int,
+    progress: Callable[..., bool | None] | None,
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int]:
+    """(members [m, d + 1], heads [m], children of all) of the children that are entered of nodes of depth d."""
+
+def ids_of_set(graph: Graph, members: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """[n, k] nodes in the numbers of the core as ascending ids of the graph set."""
+
+def places_of_choice(total: int, chosen: int, seed: int, stream: int) -> NDArray[np.uint64]:
+    """[chosen] different places below ``total``, in random order: those that the samplers take."""
+
 def sample_tree(
     graph: Graph,
     k: int,

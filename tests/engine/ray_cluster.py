@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 STORE = 100_000_000  # bytes of each node's object store
-HOST = "127.0.0.1"
+HOST, OTHER_HOST = "127.0.0.1", "127.0.0.2"  # both of them this machine
 PATIENCE = 60.0
 
 
@@ -39,9 +39,9 @@ class Cluster:
         }
         self.nodes: list[subprocess.Popen[bytes]] = []
 
-    def start(self, *where: str) -> None:
+    def start(self, host: str, *where: str) -> None:
         command = [sys.executable, "-m", "ray.scripts.scripts", "start", *where, "--block"]
-        command += ["--node-ip-address", HOST, "--num-cpus", "1", "--object-store-memory", str(STORE)]
+        command += ["--node-ip-address", host, "--num-cpus", "1", "--object-store-memory", str(STORE)]
         with (self.folder / "log").open("ab") as log:
             self.nodes.append(
                 subprocess.Popen(
@@ -57,10 +57,10 @@ class Cluster:
     def start_head(self) -> None:
         # Paths of sockets have a limit, so the folder must have a short name.
         short = ["--temp-dir", str(self.folder / "r"), "--include-dashboard", "false"]
-        self.start("--head", "--port", self.address.rpartition(":")[2], *short)
+        self.start(HOST, "--head", "--port", self.address.rpartition(":")[2], *short)
 
     def start_worker(self) -> None:
-        self.start("--address", self.address)
+        self.start(OTHER_HOST, "--address", self.address)
 
     def workers_of(self, node: int) -> list[int]:
         """Processes of a node that work on tasks, or wait for some."""

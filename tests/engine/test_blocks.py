@@ -1,11 +1,13 @@
 """Work in blocks finds what work on the whole set finds, bit for bit."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from grade import _core
+from grade.engine import LOCAL
 from grade.engine.matching import SpreadMatcher
 from grade.engine.parts import MOST_NODES, bounds_of
 from grade.engine.sums import exact_sums, joined, stretches
@@ -87,6 +89,35 @@ def test_sample(zoo: GraphSet, method: str) -> None:
     ours, theirs = whole.parts.to_arrays(), parts.parts.to_arrays()
     assert ours.keys() == theirs.keys()
     assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"k": 3, "count": 100_000},  # more than there are: the leaves of one complete pass, several times
+        {"k": 8, "count": 5000},  # probabilities lowered to the capacity
+        {"k": 6, "count": 3000, "r": 1.0},  # several passes, roots left out
+        {"k": 5, "count": 10, "probabilities": [0.5, 1, 1, 0.3, 0.01]},
+    ],
+)
+@pytest.mark.parametrize("blocks", [2, 12])
+def test_a_walk_through_the_tree_in_blocks(zoo: GraphSet, asked: dict[str, Any], blocks: int) -> None:
+    whole = sample(zoo, seed=5, parts=0, **asked)
+    parts = sample(zoo, seed=5, parts=0, engine=Blocks(blocks), **asked)
+    assert np.array_equal(whole.occurrences, parts.occurrences)
+    assert np.array_equal(whole.weights, parts.weights)
+    assert np.array_equal(whole.pattern_ids, parts.pattern_ids)
+    assert np.array_equal(whole.patterns.keys, parts.patterns.keys)
+    assert {**whole.drawn, "seconds": 0} == {**parts.drawn, "seconds": 0}
+
+
+def test_a_hopeless_request_is_refused_in_blocks_as_in_the_whole(zoo: GraphSet) -> None:
+    sentences = []
+    for engine in (LOCAL, Blocks(5)):
+        with pytest.raises(InputError, match="lower r") as refused:
+            sample(zoo, 8, count=1_000_000, r=40.0, parts=0, engine=engine)
+        sentences.append(str(refused.value))
+    assert sentences[0] == sentences[1]
 
 
 @pytest.mark.parametrize("fusible", [False, True])

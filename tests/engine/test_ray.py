@@ -70,3 +70,24 @@ def test_sample(cluster: Cluster, zoo: Path, tmp_path: Path) -> None:
         ours, theirs = (folder / f"{file}.npy" for folder in folders)
         assert ours.read_bytes() == theirs.read_bytes()
     assert (folders[0] / "parts.npz").read_bytes() == (folders[1] / "parts.npz").read_bytes()
+
+
+MINE = ("-k", "3-6", "--rank-by", "occurrences", "--list-size", "100", "--beam", "200")
+
+
+def mined(cluster: Cluster | None, graphs: Path, out: Path) -> bytes:
+    run(cluster, "mine", graphs, *MINE, "--out", out)
+    return (out / "catalogue.sqlite").read_bytes()
+
+
+def test_mine(cluster: Cluster, zoo: Path, tmp_path: Path) -> None:
+    assert mined(cluster, zoo, tmp_path / "there") == mined(None, zoo, tmp_path / "here")
+
+
+def test_verify(cluster: Cluster, zoo: Path) -> None:
+    words = ["verify", "Conv -> Relu", zoo]
+    here, there = run(None, *words), run(cluster, *words)
+    for found in (here, there):
+        for support in found["supports"]:
+            support.pop("seconds", None)
+    assert here == there

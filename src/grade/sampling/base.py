@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grade import _core
+from grade.engine import LOCAL, Crew, Engine, Part, Spread
 from grade.errors import InputError
 from grade.graphs import GraphSet, PatternTable, SubgraphSample
 from grade.progress import Progress
@@ -33,11 +34,17 @@ class Request:
     count: int
     seed: int
     threads: int
+    engine: Engine = LOCAL  # most samplers work on this machine all the same
     stream: int = 0
     weighting: str = "occurrences"
     r: float | None = None
     probabilities: tuple[float, ...] | None = None
     progress: Progress | None = None
+
+    @property
+    def spread(self) -> Spread:
+        """The set on the engine."""
+        return self.engine.over(self.graphs, self.threads)
 
     def refuse_probabilities(self, method: str) -> None:
         """For samplers without an enumeration tree."""
@@ -62,15 +69,38 @@ class Draw:
     pattern_ids: NDArray[np.int32] | None = None  # [n] rows of `patterns`
     patterns: PatternTable | None = None
 
-    def classified(self, graphs: GraphSet, threads: int = 1) -> SubgraphSample:
+    def classified(self, spread: Spread) -> SubgraphSample:
         """The draw with the patterns of its occurrences."""
         ids, patterns = self.pattern_ids, self.patterns
         if ids is None or patterns is None:
-            ids, types, edges, automorphisms = _core.classify(graphs.core, self.occurrences, threads)
-            patterns = PatternTable(
-                types, edges, automorphisms, graphs.node_vocabulary, graphs.edge_vocabulary
-            )
+            ids, patterns = classify(spread, self.occurrences)
         return SubgraphSample(self.occurrences, self.weights, ids, patterns, dict(self.facts))
+
+
+def classify(spread: Spread, occurrences: NDArray[np.uint32]) -> tuple[NDArray[np.int32], PatternTable]:
+    """([n] pattern of each occurrence [n, k], in any order; the patterns, sorted)."""
+    graphs = spread.graphs
+
+    def table(types: Any, edges: Any, automorphisms: Any) -> PatternTable:
+        return PatternTable(types, edges, automorphisms, graphs.node_vocabulary, graphs.edge_vocabulary)
+
+    if len(spread.bounds) == 1:
+        ids, *known = spread.get(spread.begin(classify_block, own=[(occurrences,)]))[0]
+        return ids, table(*known)
+    ends = graphs.node_offsets[[last for _, last in spread.bounds]]
+    block = np.searchsorted(ends, occurrences[:, 0], side="right")
+    rows = [np.flatnonzero(block == i) for i in range(len(ends))]
+    found = spread.get(spread.begin(classify_block, own=[(occurrences[some],) for some in rows]))
+    tables = [table(*known) for _, *known in found]
+    patterns = PatternTable.concatenate(tables).unique()
+    ids = np.zeros(len(occurrences), np.int32)
+    for some, of_block, (of_rows, *_) in zip(rows, tables, found, strict=True):
+        ids[some] = patterns.find(of_block)[of_rows]
+    return ids, patterns
+
+
+def classify_block(part: Part, crew: Crew, occurrences: NDArray[np.uint32]) -> tuple[NDArray[Any], ...]:
+    return _core.classify(part.graphs.core, part.local(occurrences), crew.threads)
 
 
 class Sampler(Protocol):

@@ -84,7 +84,7 @@ def grow(sampler: Sampler, request: Request, recorder: Recorder, wanted: int) ->
                 " asks for, and more are too many to hold; give a lower density."
             )
         batch = sampler(replace(request, count=count, stream=stream, progress=progress))
-        result = batch.classified(request.graphs, request.threads)
+        result = batch.classified(request.spread)
         recorder.add(result)
         yield result
         stream += 1

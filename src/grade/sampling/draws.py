@@ -97,6 +97,7 @@ def sample(
         count=count or 1,
         seed=seed,
         threads=thread_count(threads),
+        engine=engine,
         weighting=weighting,
         r=r,
         probabilities=None if probabilities is None else tuple(float(p) for p in probabilities),
@@ -106,7 +107,7 @@ def sample(
     if density is not None and known is not None:
         result = draw_to_density(sampler, request, density, known)
     else:
-        result = sampler(request).classified(graphs, request.threads)
+        result = sampler(request).classified(spread)
     if parts > 0:
         # The share done is that of the draw, which is over; the call still lets Ctrl-C through.
         still = None if progress is None else lambda _: progress(1.0)

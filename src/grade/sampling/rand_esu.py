@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from grade import _core
 from grade.errors import InputError
 from grade.sampling.base import Draw, Request, samplers
+from grade.sampling.tree_in_blocks import sample_tree_in_blocks
 
 CAPACITY = 2**17  # the least number of partial subgraphs held
 AMPLE_CAPACITY = 2**20  # more serves only to reach the number asked for
@@ -69,12 +70,16 @@ def sample_tree(request: Request, trie: bool) -> dict[str, Any]:
         raise InputError(
             "The weighting 'edges' is for ars and nrs, which choose a graph first; use 'occurrences' or 'graphs'."
         )
+    capacity, spread = capacity_for(request.count), request.spread
+    if len(spread.bounds) > 1 and request.weighting == "occurrences" and not trie:
+        result = sample_tree_in_blocks(request, spread, probabilities_by_depth(request), capacity)
+        return refuse_hopeless(request, result)
     result = _core.sample_tree(
         request.graphs.core,
         request.k,
         request.count,
         probabilities_by_depth(request),
-        capacity_for(request.count),
+        capacity,
         request.weighting,
         request.seed,
         2 * request.stream + trie,  # the two samplers that use this draw apart
@@ -82,6 +87,10 @@ def sample_tree(request: Request, trie: bool) -> dict[str, Any]:
         request.threads,
         request.progress,
     )
+    return refuse_hopeless(request, result)
+
+
+def refuse_hopeless(request: Request, result: dict[str, Any]) -> dict[str, Any]:
     if result["hopeless"]:
         raise InputError(
             f"These probabilities let {result['leaves']:,} subgraphs of {request.k} nodes through in"
