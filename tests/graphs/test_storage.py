@@ -79,7 +79,7 @@ def test_arrays_are_mapped_and_read_only(saved: Path) -> None:
 
 def test_a_set_is_replaced_only_on_request(graphs: GraphSet, saved: Path) -> None:
     smaller = graphs.subset([0])
-    with pytest.raises(InputError, match="exists already; choose another name, or replace it with --force"):
+    with pytest.raises(InputError, match="exists already; choose another name, or set `overwrite`"):
         save_graph_set(smaller, saved)
     assert len(load_graph_set(saved)) == 3
     save_graph_set(smaller, saved, overwrite=True)

@@ -60,7 +60,7 @@ class FunctionMaker:
         return self.in_order(units, 0)
 
     def body(self, symbol: int) -> list[Unit]:
-        """The units of a block; with --flat all its operators."""
+        """The units of a block; with ``flat`` all its operators."""
         grammar = self.found.grammar
         parts = body(grammar, self.found.kept, symbol)
         if self.flat:

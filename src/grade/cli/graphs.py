@@ -32,7 +32,7 @@ def build(settings: BuildSettings, reading: ReadSettings, output: OutputSettings
             settings.sources,
             settings.out,
             reading,
-            overwrite=settings.force,
+            overwrite=settings.overwrite,
             strict=settings.strict,
             merge_duplicates=settings.merge_duplicates,
             workers=settings.workers,

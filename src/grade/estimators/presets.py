@@ -158,12 +158,14 @@ def parse_changes(estimator: str, texts: Sequence[str]) -> Values:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
-            raise InputError(f"--set {text!r} is not NAME=VALUE.")
+            raise InputError(f"`changes` {text!r} is not NAME=VALUE.")
         known(settings, {name: value})
         kind: type[Any] = type(settings.values()[name])
         words = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
         try:
             changes[name] = words[value.lower()] if kind is bool else kind(value)
         except (ValueError, KeyError):
-            raise InputError(f"--set {text!r}: {value!r} is not a value of type {kind.__name__}.") from None
+            raise InputError(
+                f"`changes` {text!r}: {value!r} is not a value of type {kind.__name__}."
+            ) from None
     return changes

@@ -176,9 +176,7 @@ def check_target(folder: str | os.PathLike[str], overwrite: bool) -> None:
             f"{folder} exists and is not a graph set, so it is not replaced; choose another name."
         )
     if not overwrite:
-        raise InputError(
-            f"{folder} exists already; choose another name, or replace it with --force (overwrite=True)."
-        )
+        raise InputError(f"{folder} exists already; choose another name, or set `overwrite` to replace it.")
 
 
 def damaged(folder: Path, what: str) -> InputError:

@@ -44,7 +44,7 @@ def all_lines(found: Blocks, top: int, model: str | None) -> Iterator[str]:
                 f"  {block.name} = {'; '.join(parts[:PARTS])}{more}"
             )
         if len(found.blocks) > top:
-            yield f"{len(found.blocks) - top:,} more blocks; --top shows more, --json all of them."
+            yield f"{len(found.blocks) - top:,} more blocks; raise `top` to see them."
     library = found.library(LIBRARY_SIZES[-1])
     if library:
         sizes = [size for size in LIBRARY_SIZES if size <= len(library)] or [len(library)]

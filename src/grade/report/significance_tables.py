@@ -61,8 +61,8 @@ def score_lines(result: Significance, top: int) -> Iterator[str]:
         yield "the chain mixes slowly: p-values hold, but motifs may be missed and z-scores exaggerate"
     if result.least_q > LEVEL and not len(result.motifs) and not len(result.anti_motifs):
         yield (
-            f"one pattern alone cannot fall below q = {result.least_q:.2g} with {result.draws:,} draws; raise --draws"
-            " or --least to find single motifs"
+            f"one pattern alone cannot fall below q = {result.least_q:.2g} with {result.draws:,} draws; raise `draws`"
+            " or `least` to find single motifs"
         )
     rows = [
         (

@@ -65,7 +65,7 @@ def motif_lines(
         yield (
             f"{distinct['motifs']} distinct motifs cover {100 * distinct['covered'] / nodes:.1f} % of the nodes; no"
             f" choice of as many of the {distinct['candidates']:,} patterns that the search kept covers more than"
-            f" {100 * distinct['bound'] / nodes:.1f} %. --all shows the plain ranking."
+            f" {100 * distinct['bound'] / nodes:.1f} %. `all` shows the plain ranking."
         )
 
 

@@ -14,7 +14,7 @@ class BuildSettings(Settings):
         "Files, folders, globs ('models/**/*.onnx'), saved sets or built-in names.", metavar="SOURCE"
     )
     out: Path = argument("The folder to write.", metavar="OUT")
-    force: bool = option("Replace OUT if it is a graph set already.", "--force", default=False)
+    overwrite: bool = option("Replace OUT if it is a graph set already.", "--force", default=False)
     strict: bool = option(
         "Stop at the first input that cannot be read, instead of skipping it.", "--strict", default=False
     )

@@ -113,7 +113,7 @@ class Significance:
     def graph_columns(self) -> dict[str, Any]:
         """The same for each graph by itself, with the graph's name in front."""
         if self.by_graph is None:
-            raise InputError("The graphs were not tested one by one; ask for it (by_graph=True, --by-graph).")
+            raise InputError("The graphs were not tested one by one; set `by_graph`.")
         keys = [pattern.key for pattern in self.patterns]
         return {
             "graph": [self.graph_names[g] for g in self.by_graph.graph.tolist()],

@@ -1,6 +1,6 @@
 """Graphs in GraphML, as networkx, igraph, Gephi and yEd write it.
 
-The type of a node is its attribute ``type`` (another is named with ``--type-key``), that of an edge likewise, else
+The type of a node is its attribute ``type`` (the setting ``type_key`` names another), that of an edge likewise, else
 "edge"; a node is named by its attribute ``name``, else by its id. An attribute ``operands`` of edges (words of
 `grade.graphs.operands`) and a true ``output`` of nodes are read, too. The file is parsed as it streams by, graph
 after graph, by defusedxml, which refuses document types and entities.
