@@ -1,4 +1,8 @@
-"""Files that carry a checksum of their content, which is verified whenever they are read."""
+"""Files that carry a checksum, which is verified whenever they are read.
+
+The checksum is of the content and of a label: the name of the file, and of what it belongs to. A file in the place
+of another one is damaged, too.
+"""
 
 import hashlib
 import json
@@ -22,30 +26,30 @@ class DamagedError(InputError):
         self.path = path
 
 
-def save_json(path: Path, data: Any) -> None:
+def save_json(path: Path, data: Any, label: str) -> None:
     """Write JSON data, whole or not at all."""
-    sealed = {CHECKSUM: digest_of_json(data), "data": data}
+    sealed = {CHECKSUM: digest_of_json([label, data]), "data": data}
     with whole_file(path) as temporary:
         temporary.write_text(json.dumps(sealed, indent=1) + "\n")
 
 
-def load_json(path: Path) -> Any:
-    """What `save_json` wrote; None where there is no such file.
+def load_json(path: Path, label: str) -> Any:
+    """What `save_json` wrote under the same label; None where there is no such file.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "numbers.json"
-    >>> save_json(file, [1, 2])
-    >>> load_json(file)
+    >>> save_json(file, [1, 2], "numbers")
+    >>> load_json(file, "numbers")
     [1, 2]
     >>> _ = file.write_text(file.read_text().replace("2\\n", "3\\n"))
-    >>> load_json(file)
+    >>> load_json(file, "numbers")
     Traceback (most recent call last):
         ...
     grade.sealed.DamagedError: ...
     """
     try:
         sealed = json.loads(path.read_text())
-        if sealed[CHECKSUM] == digest_of_json(sealed["data"]):
+        if sealed[CHECKSUM] == digest_of_json([label, sealed["data"]]):
             return sealed["data"]
     except FileNotFoundError:
         return None
@@ -59,19 +63,19 @@ def digest_of_json(data: Any) -> str:
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
-def save_arrays(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
+def save_arrays(path: Path, arrays: dict[str, NDArray[Any]], label: str) -> None:
     """Write arrays to an .npz file, whole or not at all."""
-    sealed = {**arrays, CHECKSUM: np.frombuffer(digest_of_arrays(arrays), np.uint8)}
+    sealed = {**arrays, CHECKSUM: np.frombuffer(digest_of_arrays(arrays, label), np.uint8)}
     with whole_file(path) as temporary, temporary.open("wb") as file:
         np.savez(file, **sealed)  # type: ignore[arg-type]  # its keywords are named too narrowly
 
 
-def load_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
-    """What `save_arrays` wrote; None where there is no such file."""
+def load_arrays(path: Path, label: str) -> dict[str, NDArray[Any]] | None:
+    """What `save_arrays` wrote under the same label; None where there is no such file."""
     try:
         with np.load(path, allow_pickle=False) as data:
             arrays = {name: data[name] for name in data.files}
-        if arrays.pop(CHECKSUM).tobytes() == digest_of_arrays(arrays):
+        if arrays.pop(CHECKSUM).tobytes() == digest_of_arrays(arrays, label):
             return arrays
     except FileNotFoundError:
         return None
@@ -80,9 +84,9 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
     raise DamagedError(path)
 
 
-def digest_of_arrays(arrays: dict[str, NDArray[Any]]) -> bytes:
-    """SHA-256 of arrays with their names, types and shapes."""
-    digest = hashlib.sha256()
+def digest_of_arrays(arrays: dict[str, NDArray[Any]], label: str = "") -> bytes:
+    """SHA-256 of a label, and of arrays with their names, types and shapes."""
+    digest = hashlib.sha256(label.encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
@@ -90,14 +94,14 @@ def digest_of_arrays(arrays: dict[str, NDArray[Any]]) -> bytes:
     return digest.digest()
 
 
-def seal_folder(folder: Path) -> None:
+def seal_folder(folder: Path, label: str) -> None:
     """Write the checksums of a folder's files beside it; the folder counts as there when this is done."""
-    save_json(seal_of(folder), checksums_of(folder))
+    save_json(seal_of(folder), checksums_of(folder), label)
 
 
-def is_sealed(folder: Path) -> bool:
-    """Whether a folder is there as it was sealed; `DamagedError` where its files are others."""
-    sealed = load_json(seal_of(folder))
+def is_sealed(folder: Path, label: str) -> bool:
+    """Whether a folder is there as it was sealed under this label; `DamagedError` where its files are others."""
+    sealed = load_json(seal_of(folder), label)
     if sealed is None or not folder.is_dir():
         return False
     if sealed != checksums_of(folder):

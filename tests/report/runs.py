@@ -9,12 +9,17 @@ from grade.support import ESTIMATE, EXACT, LOWER_BOUND, Support
 
 
 def make_run(
-    folder: Path, graphs: GraphSet, patterns: Sequence[tuple[Pattern, int]], spec: str = "zoo-mini"
+    folder: Path,
+    graphs: GraphSet,
+    patterns: Sequence[tuple[Pattern, int]],
+    spec: str = "zoo-mini",
+    stopped_before: int | None = None,
 ) -> Path:
-    """The folder of a run that found these patterns."""
+    """The folder of a run that found these patterns, and was perhaps to go on to larger ones."""
+    largest = max(p.size for p, _ in patterns)
     settings = {
         "graphs": spec,
-        "k": max(p.size for p, _ in patterns),
+        "k": stopped_before or largest,
         "rank_by": "occurrences",
         "top": len(patterns),
         "min_mni": 1,
@@ -37,11 +42,11 @@ def make_run(
         )
         for number, (pattern, count) in enumerate(patterns, start=1)
     ]
-    level = {"size": settings["k"], "candidates": 7, "kept": 5, "instances": 99, "best": 9.0}
+    level = {"size": largest, "candidates": 7, "kept": 5, "instances": 99, "best": 9.0}
     described = {
         **run.description(),
         "constraints": [],
-        "partial": False,
+        "partial": stopped_before is not None,
         "complete": True,
         "left_out": [],
         "notes": [],

@@ -174,10 +174,7 @@ def test_the_page_says_what_may_be_missing(page: Path, mined: Path, tmp_path: Pa
 def test_a_run_that_was_stopped_early_says_so(tmp_path: Path) -> None:
     graphs = load("zoo-mini")
     pattern = Pattern.of([1, 1], [[0, 1], [0, 0]], graphs.node_vocabulary, graphs.edge_vocabulary)
-    run = make_run(tmp_path / "run", graphs, [(pattern, 1)])
-    whole = Catalogue.load(run / "catalogue.sqlite")
-    partial = {**whole.run, "partial": True, "settings": {**whole.run["settings"], "k": 9}}
-    dataclasses.replace(whole, run=partial).save(run / "catalogue.sqlite")
+    run = make_run(tmp_path / "run", graphs, [(pattern, 1)], stopped_before=9)
     write_page(run, tmp_path / "page.html")
     assert "stopped this run at 2 of 9 nodes" in (tmp_path / "page.html").read_text()
     assert read(tmp_path / "page.html").text["title"].strip() == "1 motifs of zoo-mini, k = 2"

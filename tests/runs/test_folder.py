@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -61,13 +62,20 @@ def test_settings_that_are_not_used_do_not_matter(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
-@pytest.mark.parametrize("written", ['{"format": 1, "settings": {}, "set": {}}', '{"format": 2}'])
-def test_a_run_of_an_earlier_format_is_refused(tmp_path: Path, written: str) -> None:
+@pytest.mark.parametrize(
+    ("written", "version"),
+    [
+        ('{"format": 1, "settings": {}, "set": {}}', "1 or 2"),
+        ('{"format": 2}', "1 or 2"),
+        ('{"sha256": "", "data": {"format": 3}}', "3"),
+    ],
+)
+def test_a_run_of_an_earlier_format_is_refused(tmp_path: Path, written: str, version: str) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.json").write_text(written)
     with pytest.raises(
         InputError,
-        match="has format 1 or 2, made by an earlier version of GraDE, and this one reads format 3",
+        match=f"has format {version}, made by an earlier version of GraDE, and this one reads format 4; make it again",
     ):
         mine(tmp_path / "run")
 
@@ -112,6 +120,37 @@ def test_what_is_damaged_is_made_again(tmp_path: Path) -> None:
                     mine(tmp_path / "run", **changes)
             file.write_bytes(before)
         assert mine(tmp_path / "run", **changes) == whole, file
+
+
+@pytest.mark.filterwarnings("ignore:.*was damaged and is made again")
+def test_a_file_in_the_place_of_another_is_made_again(tmp_path: Path) -> None:
+    """Every pair of files of one kind changes places, and a file comes from a run with other settings."""
+    changes = {"rank_by": "estimator", "estimator": "frequency", "samples": 400, "k": 5, "top": 3}
+    run, other = tmp_path / "run", tmp_path / "other"
+    whole = mine(run, **changes)
+    mine(other, **changes, seed=1)
+    kinds = (("levels", "*.npz"), ("supports", "*.json"), ("samples", "*.json"), ("models", "*.json"))
+    for folder, pattern in kinds:
+        first, *more = sorted((run / folder).glob(pattern))
+        for one, two in [(first, file) for file in (*more[:1], other / first.relative_to(run))]:
+            (run / "catalogue.sqlite").unlink(missing_ok=True)
+            one.write_bytes(two.read_bytes())
+            for later in {"samples": ("models", "levels"), "models": ("levels",)}.get(folder, ()):
+                shutil.rmtree(run / later)  # what is there already asks for nothing
+            with pytest.warns(UserWarning, match="was damaged and is made again"):
+                assert mine(run, **changes) == whole, (one, two)
+
+
+def test_the_catalogue_of_another_run_is_refused(tmp_path: Path) -> None:
+    whole = mine(tmp_path / "run")
+    mine(tmp_path / "other", beam=50)
+    mixed = tmp_path / "run" / "catalogue.sqlite"
+    mixed.write_bytes((tmp_path / "other" / "catalogue.sqlite").read_bytes())
+    report = subprocess.run([*GRADE, "report", tmp_path / "run"], capture_output=True, text=True, check=False)
+    assert report.returncode == 2
+    assert f"{mixed} is damaged" in report.stderr
+    with pytest.warns(UserWarning, match="was damaged and is made again"):
+        assert mine(tmp_path / "run") == whole
 
 
 def readable(file: Path) -> Any:
@@ -167,6 +206,7 @@ def test_counts_past_64_bits_are_kept(tmp_path: Path) -> None:
 
 
 def test_another_file_in_place_of_the_timings_counts_for_nothing(tmp_path: Path) -> None:
+    mine(tmp_path)
     run = RunFolder(tmp_path)
     run.save_json("timings.json", {"search": 1.5, "occurrences_quality": "exact", "graphs": 3})
     assert run.timings() == {"search": 1.5}

@@ -127,9 +127,9 @@ def match(settings: MatchSettings, output: OutputSettings) -> None:
 @command(runs_app, "grade runs show run", "grade runs show run --top 5 --json", called="show")
 def runs_show(settings: RunSettings, output: OutputSettings) -> None:
     """Show the motifs that a run found."""
-    from grade.runs import Catalogue, RunFolder
+    from grade.runs import RunFolder
 
-    catalogue = Catalogue.load(RunFolder.open(settings.run).catalogue)
+    catalogue = RunFolder.open(settings.run).load_catalogue()
     show_catalogue(settings.run, catalogue, settings.top, None, output)
 
 

@@ -66,7 +66,7 @@ def export(
     """
     if to not in FORMATS:
         raise InputError(f"There is no format {to!r}; known: {', '.join(FORMATS)}.")
-    catalogue = Catalogue.load(RunFolder.open(run).catalogue)
+    catalogue = RunFolder.open(run).load_catalogue()
     motif = catalogue.motif(number, run)
     suffix, write = FORMATS[to]
     target = out or Path(f"motif-{number}{suffix}")

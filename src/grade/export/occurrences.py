@@ -18,7 +18,7 @@ from grade.files import whole_file, writable_target
 from grade.graphs import GraphSet, Pattern
 from grade.graphs.origins import file_digest
 from grade.report.surroundings import name_of
-from grade.runs import Catalogue, RunFolder
+from grade.runs import RunFolder
 from grade.runs.searched import searched_set
 from grade.verify import Verifier
 
@@ -184,7 +184,7 @@ class Occurrences:
 
 def occurrences_of(run: Path, number: int, limit: int = 1000, graphs: GraphSet | None = None) -> Occurrences:
     """The occurrences of a motif of a run, in the set that the run searched."""
-    catalogue = Catalogue.load(RunFolder.open(run).catalogue)
+    catalogue = RunFolder.open(run).load_catalogue()
     motif = catalogue.motif(number, run)
     fusible = bool(catalogue.run["settings"].get("fusible"))
     return Occurrences(graphs or searched_set(catalogue), motif.pattern, limit, fusible)

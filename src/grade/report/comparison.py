@@ -84,7 +84,7 @@ def by_pattern(catalogues: Sequence[Catalogue]) -> list[dict[str, tuple[Pattern,
 def write_comparison(first: Path, second: Path, out: Path) -> dict[str, int]:
     """Write the page on two runs, whole or not at all; returns how many motifs were gained, lost ..."""
     check_page(out)
-    catalogues = [Catalogue.load(RunFolder.open(run).catalogue) for run in (first, second)]
+    catalogues = [RunFolder.open(run).load_catalogue() for run in (first, second)]
     comparison = compare(*catalogues)
     groups = {
         "gained": ("Gained: motifs of the second run only", comparison.gained),

@@ -55,7 +55,7 @@ def write_page(run: Path, out: Path, graphs: GraphSet | None = None) -> int:
     """Write the page of a run, whole or not at all; returns the number of its motifs."""
     check_page(out)
     folder = RunFolder.open(run)
-    catalogue = Catalogue.load(folder.catalogue)
+    catalogue = folder.load_catalogue()
     with whole_file(out) as temporary:
         temporary.write_text(page(folder, catalogue, graphs), encoding="utf-8", errors="replace")
     return len(catalogue.motifs)

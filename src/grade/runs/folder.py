@@ -18,6 +18,7 @@ import shutil
 import warnings
 from collections.abc import Callable, Collection
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,6 +31,7 @@ from grade.graphs import GraphSet, PatternTable
 from grade.runs.catalogue import Catalogue
 from grade.sealed import (
     DamagedError,
+    digest_of_json,
     is_sealed,
     load_arrays,
     load_json,
@@ -40,7 +42,7 @@ from grade.sealed import (
 from grade.search import Level, OccurrenceLists
 from grade.support import Support
 
-FORMAT = 3
+FORMAT = 4
 RUN_FILE, CATALOGUE_FILE = "run.json", "catalogue.sqlite"
 FREE = (
     "threads",
@@ -58,6 +60,15 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+
+    @cached_property
+    def identity(self) -> str:
+        """Digest of what this run was asked for."""
+        return digest_of_json(self.description())
+
+    def label(self, name: str) -> str:
+        """What the checksum of a file binds it to: its place, in a run of the same settings and set."""
+        return f"{self.identity}/{name}"
 
     @classmethod
     def begin(
@@ -87,7 +98,7 @@ class RunFolder:
         run.make_folders()
         try:
             description = {"format": FORMAT, "version": __version__, "settings": wanted, "set": set_}
-            save_json(path / RUN_FILE, description)
+            save_json(path / RUN_FILE, description, RUN_FILE)
         except (InputError, FileError):
             shutil.rmtree(path)  # a folder without run.json would not be taken for a run
             raise
@@ -119,7 +130,7 @@ class RunFolder:
         """What run.json says."""
         try:
             version = json.loads((self.path / RUN_FILE).read_text()).get("data", {}).get("format", "1 or 2")
-            data = load_json(self.path / RUN_FILE) if version == FORMAT else None
+            data = load_json(self.path / RUN_FILE, RUN_FILE) if version == FORMAT else None
         except (OSError, ValueError, AttributeError, DamagedError) as error:
             raise InputError(
                 f"The run {self.path} is damaged: {RUN_FILE} is not what was written; choose another folder, or remove"
@@ -136,9 +147,16 @@ class RunFolder:
     def catalogue(self) -> Path:
         return self.path / CATALOGUE_FILE
 
+    def load_catalogue(self) -> Catalogue:
+        """The catalogue of this run; that of another one is refused."""
+        found = Catalogue.load(self.catalogue)
+        if any(found.run.get(name) != value for name, value in self.description().items()):
+            raise DamagedError(self.catalogue)
+        return found
+
     def finished_catalogue(self) -> Catalogue | None:
         """The catalogue, if there is one; that of a run which a time budget stopped is made again."""
-        found = self.mended(lambda: Catalogue.load(self.catalogue) if self.catalogue.is_file() else None)
+        found = self.mended(lambda: self.load_catalogue() if self.catalogue.is_file() else None)
         return None if found is None or found.run["partial"] else found
 
     def mended(self, load: Callable[[], Stored | None]) -> Stored | None:
@@ -152,19 +170,19 @@ class RunFolder:
     def folder(self, name: str, make: Callable[[Path], object]) -> Path:
         """A folder of the run, e.g. ``samples/k-05``; made if it is not there as it was sealed."""
         path = self.path / name
-        if not self.mended(lambda: is_sealed(path)):
+        if not self.mended(lambda: is_sealed(path, self.label(name))):
             if path.is_dir():
                 shutil.rmtree(path)
             make(path)
-            seal_folder(path)
+            seal_folder(path, self.label(name))
         return path
 
     def json(self, name: str) -> Any:
         """The content of a file of this run; None where there is none, or it is damaged."""
-        return self.mended(lambda: load_json(self.path / name))
+        return self.mended(lambda: load_json(self.path / name, self.label(name)))
 
     def save_json(self, name: str, data: Any) -> None:
-        save_json(self.path / name, data)
+        save_json(self.path / name, data, self.label(name))
 
     def load_support(self, size: int, row: int) -> Support | None:
         """The verified supports of a pattern, by its size and its row in the level; None where there are none."""
@@ -187,8 +205,8 @@ class RunFolder:
         stored = self.json("timings.json") or {}
         return {stage: seconds for stage, seconds in stored.items() if isinstance(seconds, float)}
 
-    def level_file(self, size: int) -> Path:
-        return self.path / "levels" / f"k-{size:02}.npz"
+    def level_file(self, size: int) -> str:
+        return f"levels/k-{size:02}.npz"
 
     def save_level(self, level: Level) -> None:
         lists = level.lists
@@ -201,14 +219,15 @@ class RunFolder:
             "numbers": np.array([level.candidates, level.instances, level.followed, level.whole]),
             "seconds": np.array(level.seconds),
         }
-        save_arrays(self.level_file(level.size), arrays)
+        name = self.level_file(level.size)
+        save_arrays(self.path / name, arrays, self.label(name))
 
     def load_levels(self, graphs: GraphSet, first: int = 3) -> list[Level]:
         """The levels that are there, from the first size on without a gap."""
         levels = []
         for size in range(first, 17):
-            file = self.level_file(size)
-            arrays = self.mended(lambda file=file: load_arrays(file))  # type: ignore[misc]  # bound in the loop
+            name = self.level_file(size)
+            arrays = self.mended(lambda name=name: load_arrays(self.path / name, self.label(name)))  # type: ignore[misc]  # bound in the loop
             if arrays is None:
                 break
             patterns = PatternTable(
