@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from common import machine, write_results
 from grade.graphs import GraphSet
 from grade.sampling.census import take_census
-from grade.search import Constraints, OccurrenceLists, beam_search
+from grade.search import Constraints, beam_search
 from grade.search.beam import START, Bounds, Score
+from grade.search.candidates import Counted
 from grade.search.ranking import ranking, tie_break
 from grade.search.supports import Supports
 from grade.sources import load
@@ -38,7 +39,8 @@ def from_lists(graphs: GraphSet, rank_by: str) -> Score:
                 taken += 1
         return taken
 
-    def score(lists: OccurrenceLists) -> NDArray[np.float64]:
+    def score(candidates: Counted) -> NDArray[np.float64]:
+        lists = candidates.lists()
         if rank_by == "occurrences" or lists.patterns.size == START:
             return lists.counts
         if rank_by == "graphs":

@@ -1,23 +1,16 @@
 // The search's kernels at the border to Python.
 #include "arrays.hpp"
-#include "expand.hpp"
+#include "exact_sum.hpp"
 #include "fusible_sets.hpp"
+#include "growth_limits.hpp"
 #include "joins.hpp"
 #include "list_supports.hpp"
+#include "priorities.hpp"
 
 namespace grade {
 namespace {
 
 using namespace nb::literals;
-
-GrowthLimits limits_of(const Vector<uint8_t>& allowed, const Vector<uint8_t>& distance, int steps_left, int most_in,
-                       int most_out, int most_edges, const FusibleIndex* fusible) {
-  return {span_of(allowed), span_of(distance), steps_left, most_in, most_out, most_edges, fusible};
-}
-
-std::span<const uint32_t> rows_of_matrix(const Matrix<uint32_t>& matrix) {
-  return {matrix.data(), matrix.shape(0) * matrix.shape(1)};
-}
 
 Result<uint32_t> growth_counts(const Graph& graph, Matrix<uint32_t> occurrences, Vector<uint8_t> allowed,
                                Vector<uint8_t> distance, int steps_left, int most_in, int most_out, int most_edges,
@@ -32,31 +25,6 @@ Result<uint32_t> growth_counts(const Graph& graph, Matrix<uint32_t> occurrences,
     std::copy(counts.begin(), counts.end(), data);
   }
   return result;
-}
-
-nb::tuple expand_occurrences(const Graph& graph, Matrix<uint32_t> occurrences, Vector<double> weights,
-                             Vector<double> rates, Vector<uint8_t> allowed, Vector<uint8_t> distance, int steps_left,
-                             int most_in, int most_out, int most_edges, const FusibleIndex* fusible, uint64_t seed, int threads,
-                             std::optional<nb::callable> progress, uint32_t first_node) {
-  const KeepGoing keep_going = watch(std::move(progress));
-  const int k = checked_size(occurrences.shape(1));
-  std::optional<Grown> grown;
-  {
-    nb::gil_scoped_release release;
-    grown = expand(graph, k, rows_of_matrix(occurrences), span_of(weights), span_of(rates),
-                   limits_of(allowed, distance, steps_left, most_in, most_out, most_edges, fusible), seed,
-                   checked_threads(threads), keep_going, first_node);
-  }
-  const size_t n = grown->weights.size();
-  auto [rows_out, rows] = make_array<uint32_t>({n, size_t(k) + 1});
-  auto [weights_out, sums] = make_array<double>({n});
-  auto [ids_out, ids] = make_array<int32_t>({n});
-  std::copy(grown->occurrences.begin(), grown->occurrences.end(), rows);
-  std::copy(grown->weights.begin(), grown->weights.end(), sums);
-  std::copy(grown->ids.begin(), grown->ids.end(), ids);
-  auto [types, edges, automorphisms] =
-      pattern_arrays(grown->patterns, grown->automorphisms, grown->patterns.sorted(), k + 1);
-  return nb::make_tuple(rows_out, weights_out, ids_out, types, edges, automorphisms);
 }
 
 // Occurrences [n, k], or None where there are more than `most`.
@@ -77,6 +45,36 @@ std::optional<Result<uint32_t>> fusible_sets(const FusibleIndex& index, int k, s
   auto [rows_out, rows] = make_array<uint32_t>({sets.occurrences.size() / k, size_t(k)});
   std::copy(sets.occurrences.begin(), sets.occurrences.end(), rows);
   return rows_out;
+}
+
+nb::tuple thin(Vector<int64_t> offsets, Matrix<uint32_t> occurrences, Vector<double> weights, size_t most, uint64_t seed,
+               int threads) {
+  Thinned thinned;
+  {
+    nb::gil_scoped_release release;
+    thinned = thin_lists(checked_size(occurrences.shape(1)), span_of(offsets), rows_of_matrix(occurrences),
+                         span_of(weights), most, seed, checked_threads(threads), {});
+  }
+  auto [rows_out, rows] = make_array<int64_t>({thinned.rows.size()});
+  auto [weights_out, kept] = make_array<double>({thinned.weights.size()});
+  std::copy(thinned.rows.begin(), thinned.rows.end(), rows);
+  std::copy(thinned.weights.begin(), thinned.weights.end(), kept);
+  return nb::make_tuple(rows_out, weights_out);
+}
+
+Result<double> sums_by_number(Vector<int32_t> numbers, Vector<double> terms, size_t n) {
+  if (numbers.size() != terms.size()) throw BadInput("every term needs a number");
+  auto [result, data] = make_array<double>({n});
+  {
+    nb::gil_scoped_release release;
+    std::vector<ExactSum> sums(n);
+    for (size_t i = 0; i < terms.size(); ++i) {
+      if (numbers.data()[i] < 0 || size_t(numbers.data()[i]) >= n) throw BadInput("a number is too large");
+      sums[numbers.data()[i]].add(terms.data()[i]);
+    }
+    for (size_t i = 0; i < n; ++i) data[i] = sums[i].value();
+  }
+  return result;
 }
 
 Result<double> hashes(Matrix<uint32_t> occurrences, uint64_t seed) {
@@ -156,10 +154,9 @@ void bind_search(nanobind::module_& m) {
         "progress"_a.none());
   m.def("growth_counts", &growth_counts, "graph"_a, "occurrences"_a, "allowed"_a, "distance"_a, "steps_left"_a,
         "most_in"_a, "most_out"_a, "most_edges"_a, "fusible"_a.none(), "threads"_a, "progress"_a.none());
-  m.def("expand", &expand_occurrences, "graph"_a, "occurrences"_a, "weights"_a, "rates"_a, "allowed"_a, "distance"_a,
-        "steps_left"_a, "most_in"_a, "most_out"_a, "most_edges"_a, "fusible"_a.none(), "seed"_a, "threads"_a, "progress"_a.none(),
-        "first_node"_a = 0);
   m.def("list_supports", &supports_of_lists, "graph"_a, "offsets"_a, "occurrences"_a, "threads"_a,
         "progress"_a.none());
+  m.def("thin_lists", &thin, "offsets"_a, "occurrences"_a, "weights"_a, "most"_a, "seed"_a, "threads"_a);
+  m.def("exact_sums", &sums_by_number, "numbers"_a, "terms"_a, "n"_a);
   m.def("hash_node_sets", &hashes, "occurrences"_a, "seed"_a);
 }

@@ -73,22 +73,29 @@ class Walker {
   const std::atomic<bool>* stop_ = nullptr;
 };
 
-// Calls visit(thread, root, members, extension) for all (k-1)-subgraphs; k >= 2.
+// Calls visit(thread, root, members, extension) for all (k-1)-subgraphs of the roots in [first, last); k >= 2. Those of
+// one root come from one thread, in a fixed order.
 template <class Visit>
-void walk(const Graph& graph, int k, int threads, const KeepGoing& keep_going, Visit&& visit) {
+void walk(const Graph& graph, int k, uint32_t first, uint32_t last, int threads, const KeepGoing& keep_going,
+          Visit&& visit) {
   if (k < 2 || k > kMaxSize) throw BadInput("k must be from 2 to 16");
   std::vector<Walker> walkers(threads, Walker(graph, k));
-  const size_t chunk = std::clamp<size_t>(graph.nodes() / (1024 * threads), 1, 256);
-  parallel_chunks(graph.nodes(), chunk, threads, keep_going,
+  const size_t roots = last - first, chunk = std::clamp<size_t>(roots / (1024 * threads), 1, 256);
+  parallel_chunks(roots, chunk, threads, keep_going,
                   [&](int thread, size_t begin, size_t end, const std::atomic<bool>& stop) {
-                    uint32_t owner = graph.graph_of(static_cast<uint32_t>(begin));
-                    for (uint32_t root = begin; root < end && !stop; ++root) {
+                    uint32_t owner = graph.graph_of(static_cast<uint32_t>(first + begin));
+                    for (auto root = static_cast<uint32_t>(first + begin); root < first + end && !stop; ++root) {
                       while (root >= graph.end_of(owner)) ++owner;
                       walkers[thread].from(
                           root, graph.begin_of(owner),
                           [&](auto members, auto extension) { visit(thread, root, members, extension); }, stop);
                     }
                   });
+}
+
+template <class Visit>
+void walk(const Graph& graph, int k, int threads, const KeepGoing& keep_going, Visit&& visit) {
+  walk(graph, k, 0, static_cast<uint32_t>(graph.nodes()), threads, keep_going, std::forward<Visit>(visit));
 }
 
 }  // namespace
@@ -119,27 +126,60 @@ void enumerate(const Graph& graph, int k, int threads, const KeepGoing& keep_goi
   });
 }
 
-Block enumerate_block(const Graph& graph, int k, uint32_t first, size_t most, const KeepGoing& keep_going) {
-  if (k < 2 || k > kMaxSize) throw BadInput("k must be from 2 to 16");
+Block enumerate_block(const Graph& graph, int k, Place from, size_t most, int threads, const KeepGoing& keep_going) {
+  if (most < 1) throw BadInput("a block holds one occurrence at least");
+  const auto nodes = static_cast<uint32_t>(graph.nodes());
   Block block;
-  block.next = first;
-  if (first >= graph.nodes()) return block;
-  Walker walker(graph, k);
-  // One unit of work for the one thread that does it, so that the caller's signals are looked at meanwhile.
-  parallel_chunks(1, 1, 1, keep_going, [&](int, size_t, size_t, const std::atomic<bool>& stop) {
-    uint32_t owner = graph.graph_of(first);
-    for (; block.next < graph.nodes() && block.occurrences.size() < most * k && !stop; ++block.next) {
-      while (block.next >= graph.end_of(owner)) ++owner;
-      walker.from(block.next, graph.begin_of(owner), [&](auto members, auto extension) {
-        for (uint32_t last : extension) {
-          const auto at = static_cast<int64_t>(block.occurrences.size());
-          for (uint32_t node : members) block.occurrences.push_back(graph.original(node));
-          block.occurrences.push_back(graph.original(last));
-          std::sort(block.occurrences.begin() + at, block.occurrences.end());
-        }
-      }, stop);
+  block.next = from;
+  if (from.root >= nodes) return block;
+  // Most roots have a few occurrences, so that no more roots than these are looked at.
+  const auto looked = static_cast<uint32_t>(std::min<uint64_t>(nodes, uint64_t{from.root} + most / 3 + 1));
+  std::vector<uint64_t> row(looked - from.root + 1, 0);  // where the rows of each root begin
+  walk(graph, k, from.root, looked, threads, keep_going,
+       [&](int, uint32_t root, auto, auto extension) { row[root - from.root + 1] += extension.size(); });
+  row[1] -= std::min(row[1], from.skip);
+  uint32_t last = from.root;
+  uint64_t rows = 0;
+  while (last < looked && rows + row[last - from.root + 1] <= most) rows += row[++last - from.root];
+  if (last < nodes) {  // to where a graph begins, if it has not begun in an earlier block
+    const uint32_t begin = graph.begin_of(graph.graph_of(last));
+    if (begin > from.root) {
+      for (; last > begin; --last) rows -= row[last - from.root];
+    }
+  }
+  std::partial_sum(row.begin(), row.end(), row.begin());
+  auto write = [&](uint32_t* out, auto members, uint32_t end) {
+    std::transform(members.begin(), members.end(), out, [&](uint32_t node) { return graph.original(node); });
+    out[k - 1] = graph.original(end);
+    std::sort(out, out + k);
+  };
+  if (last == from.root) {  // not even one root: a part of it
+    block.occurrences.resize(most * k);
+    uint64_t met = 0;
+    walk(graph, k, from.root, from.root + 1, 1, keep_going, [&](int, uint32_t, auto members, auto extension) {
+      const uint64_t before = met;
+      met += extension.size();
+      const uint64_t begin = std::max(before, from.skip), end = std::min(met, from.skip + most);
+      for (uint64_t i = begin; i < end; ++i) {
+        write(block.occurrences.data() + (i - from.skip) * k, members, extension[i - before]);
+      }
+    });
+    block.next = {from.root, from.skip + most};
+    return block;
+  }
+  block.occurrences.resize(rows * k);
+  uint64_t skip = from.skip;  // of the first root, which one thread does
+  walk(graph, k, from.root, last, threads, keep_going, [&](int, uint32_t root, auto members, auto extension) {
+    uint64_t dropped = 0;
+    if (root == from.root) {
+      dropped = std::min<uint64_t>(skip, extension.size());
+      skip -= dropped;
+    }
+    for (uint64_t i = dropped; i < extension.size(); ++i) {
+      write(block.occurrences.data() + row[root - from.root]++ * k, members, extension[i]);
     }
   });
+  block.next = {last, 0};
   return block;
 }
 

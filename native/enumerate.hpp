@@ -17,12 +17,19 @@ uint64_t count_instances(const Graph& graph, int k, int threads, const KeepGoing
 // `result` must have room for exactly count_instances() rows.
 void enumerate(const Graph& graph, int k, int threads, const KeepGoing& keep_going, std::span<uint32_t> result);
 
-struct Block {
-  std::vector<uint32_t> occurrences;  // [n, k] as `enumerate` writes them, in its order
-  uint32_t next = 0;                  // the root to go on from; the number of nodes at the end
+// Where the enumeration goes on: the root, and how many of its occurrences have been listed.
+struct Place {
+  uint32_t root = 0;
+  uint64_t skip = 0;
 };
 
-// Those of the roots from `first` on, until there are `most` or one root has brought more.
-Block enumerate_block(const Graph& graph, int k, uint32_t first, size_t most, const KeepGoing& keep_going);
+struct Block {
+  std::vector<uint32_t> occurrences;  // [n, k] as `enumerate` writes them, in its order
+  Place next;                         // the root is the number of nodes at the end
+};
+
+// The next occurrences, `most` of them or fewer: those of whole graphs where one fits, else of whole roots, else a part
+// of those of one root.
+Block enumerate_block(const Graph& graph, int k, Place from, size_t most, int threads, const KeepGoing& keep_going);
 
 }  // namespace grade

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "classify.hpp"
 #include "random.hpp"
 
 namespace grade {
@@ -99,7 +98,7 @@ class Growth {
 // Distinct node sets of one size with weights, found by their whole content.
 class NodeSets {
  public:
-  explicit NodeSets(int k) : k_(k), slots_(1 << 10, 0) {}
+  explicit NodeSets(int k) : k_(k) {}
 
   void add(std::span<const uint32_t> nodes, uint64_t hash, double weight) {
     if (weights.size() * 2 >= slots_.size()) grow();
@@ -130,7 +129,7 @@ class NodeSets {
 
  private:
   void grow() {
-    slots_.assign(slots_.size() * 2, 0);
+    slots_.assign(std::max<size_t>(slots_.size() * 2, 64), 0);
     for (uint32_t i = 0; i < weights.size(); ++i) {
       size_t at = hashes_[i];
       while (slots_[at & (slots_.size() - 1)]) ++at;
@@ -202,12 +201,13 @@ std::vector<uint32_t> count_growth(const Graph& graph, int k, std::span<const ui
 }
 
 Grown expand(const Graph& graph, int k, std::span<const uint32_t> occurrences, std::span<const double> weights,
-             std::span<const double> rates, const GrowthLimits& limits, uint64_t seed, int threads,
-             const KeepGoing& keep_going, uint32_t first_node) {
+             std::span<const double> rates, const GrowthLimits& limits, Share share, uint64_t seed, uint32_t first_node,
+             int threads, const KeepGoing& keep_going) {
   check(k, occurrences, graph, limits);
   if (weights.size() * k != occurrences.size() || rates.size() != weights.size()) {
     throw BadInput("every occurrence needs a weight and a rate");
   }
+  if (share.number >= share.of) throw BadInput("there are fewer shares");
   // A graph of many rows is done in blocks. Their node sets are dealt to shards by hash, so that those of one shard can
   // be joined apart from the others. Blocks and shards follow from the rows alone: results do not depend on threads.
   struct Block {
@@ -242,6 +242,7 @@ Grown expand(const Graph& graph, int k, std::span<const uint32_t> occurrences, s
         const uint32_t id = graph.original(candidate);
         const uint64_t hash = mixed(sum + node_hash(first_node + id, seed));
         if (std::ldexp(static_cast<double>(hash >> 11), -53) >= rates[row]) continue;
+        if (share.of > 1 && mixed(hash) % share.of != share.number) continue;
         const auto at = std::upper_bound(ids, ids + k, id) - ids;
         std::copy_n(ids, at, grown.begin());
         grown[at] = id;
@@ -260,26 +261,18 @@ Grown expand(const Graph& graph, int k, std::span<const uint32_t> occurrences, s
     }
   });
 
-  Grown result{{}, {}, {}, PatternMap(k + 1), {}};
+  size_t rows = 0;
+  for (const auto& [first, last, shard] : parts) rows += blocks[first].shards[shard].weights.size();
+  Grown result;
+  result.occurrences.reserve(rows * (k + 1));
+  result.weights.reserve(rows);
   for (const auto& [first, last, shard] : parts) {
     NodeSets& sets = blocks[first].shards[shard];
     result.occurrences.insert(result.occurrences.end(), sets.rows.begin(), sets.rows.end());
     result.weights.insert(result.weights.end(), sets.weights.begin(), sets.weights.end());
-    sets = NodeSets(k + 1);
+    sets = NodeSets(0);
   }
-  Classification classified = classify(graph, k + 1, result.occurrences, threads, keep_going);
-  result.ids = std::move(classified.ids);
-  result.patterns = std::move(classified.patterns);
-  result.automorphisms = std::move(classified.automorphisms);
   return result;
-}
-
-void hash_node_sets(int k, std::span<const uint32_t> occurrences, uint64_t seed, std::span<double> result) {
-  for (size_t row = 0; row < result.size(); ++row) {
-    uint64_t sum = 0;
-    for (int i = 0; i < k; ++i) sum += node_hash(occurrences[row * k + i], seed);
-    result[row] = std::ldexp(static_cast<double>(mixed(sum) >> 11) + 1, -53);
-  }
 }
 
 }  // namespace grade

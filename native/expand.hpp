@@ -8,7 +8,6 @@
 #include "fusible.hpp"
 #include "graph.hpp"
 #include "parallel.hpp"
-#include "pattern_map.hpp"
 
 namespace grade {
 
@@ -29,15 +28,17 @@ std::vector<uint32_t> count_growth(const Graph& graph, int k, std::span<const ui
                                    const GrowthLimits& limits, int threads, const KeepGoing& keep_going);
 
 struct Grown {
-  std::vector<uint32_t> occurrences;    // [m, k + 1] ascending ids of the graph set, no node set twice
-  std::vector<double> weights;          // [m] sum of weight / rate over the given occurrences inside
-  std::vector<uint32_t> ids;            // [m] pattern of each
-  PatternMap patterns;                  // canonical forms, by code
-  std::vector<uint64_t> automorphisms;  // of each pattern
+  std::vector<uint32_t> occurrences;  // [m, k + 1] ascending ids of the graph set, ordered by graph, no node set twice
+  std::vector<double> weights;        // [m] sum of weight / rate over the given occurrences inside
+};
+
+// One of several parts of what grows from the same occurrences, dealt by a hash of the node set.
+struct Share {
+  uint64_t number = 0, of = 1;
 };
 
 // Grows every occurrence by every adjacent node, keeps a grown node set when a seeded hash of it falls under the rate
-// of the occurrence that it grew from, joins equal node sets, and classifies them.
+// of the occurrence that it grew from, and joins equal node sets. The occurrences must be ordered by graph.
 //
 // A grown node set O' passes the rate r of an occurrence O with probability r, and then brings weight(O) / r: the
 // expected sum over the occurrences inside O' is the sum of their weights, whatever the rates. The hash depends on the
@@ -45,10 +46,7 @@ struct Grown {
 // grew from several occurrences is dropped or kept as one. Hashes are of ids + first_node: where the graph set is a slice
 // of a larger one, which begins at that node there, the same node sets pass as in the whole.
 Grown expand(const Graph& graph, int k, std::span<const uint32_t> occurrences, std::span<const double> weights,
-             std::span<const double> rates, const GrowthLimits& limits, uint64_t seed, int threads,
-             const KeepGoing& keep_going, uint32_t first_node = 0);
-
-// A number in (0, 1] from the seed and each of the node sets [n, k], whatever the order of the nodes.
-void hash_node_sets(int k, std::span<const uint32_t> occurrences, uint64_t seed, std::span<double> result);
+             std::span<const double> rates, const GrowthLimits& limits, Share share, uint64_t seed, uint32_t first_node,
+             int threads, const KeepGoing& keep_going);
 
 }  // namespace grade

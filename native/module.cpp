@@ -15,6 +15,7 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 void bind_blocks(nb::module_& m);
+void bind_collect(nb::module_& m);
 void bind_features(nb::module_& m);
 void bind_match(nb::module_& m);
 void bind_nas_bench_101(nb::module_& m);
@@ -168,22 +169,8 @@ NB_MODULE(_core, m) {
         return result;
       },
       "graph"_a, "k"_a, "count"_a, "threads"_a, "progress"_a.none());
-  m.def(
-      "enumerate_block",
-      [](const Graph& graph, int k, uint32_t first, size_t most, std::optional<nb::callable> progress) {
-        const KeepGoing keep_going = watch(std::move(progress));
-        const size_t size = checked_size(k);
-        Block block;
-        {
-          nb::gil_scoped_release release;
-          block = enumerate_block(graph, k, first, most, keep_going);
-        }
-        auto [rows, data] = make_array<uint32_t>({block.occurrences.size() / size, size});
-        std::copy(block.occurrences.begin(), block.occurrences.end(), data);
-        return nb::make_tuple(rows, block.next);
-      },
-      "graph"_a, "k"_a, "first"_a, "most"_a, "progress"_a.none());
   bind_blocks(m);
+  bind_collect(m);
   bind_features(m);
   bind_match(m);
   bind_nas_bench_101(m);

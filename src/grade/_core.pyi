@@ -98,11 +98,6 @@ def enumerate(
 ) -> NDArray[np.uint32]:
     """All connected induced k-subgraphs [count, k] as ascending node ids, in a fixed order."""
 
-def enumerate_block(
-    graph: Graph, k: int, first: int, most: int, progress: Callable[..., bool | None] | None
-) -> tuple[NDArray[np.uint32], int]:
-    """(connected induced k-subgraphs [n, k] of the roots from the first on, the root to go on from): about ``most``."""
-
 def nas_bench_101_cells() -> tuple[
     NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32]
 ]:
@@ -236,31 +231,72 @@ def growth_counts(
 ) -> NDArray[np.uint32]:
     """[n] number of nodes by which each occurrence [n, k] can be grown within the limits (native/expand.hpp)."""
 
-def expand(
-    graph: Graph,
+def thin_lists(
+    offsets: NDArray[np.int64],
     occurrences: NDArray[np.uint32],
     weights: NDArray[np.float64],
-    rates: NDArray[np.float64],
-    allowed: NDArray[np.uint8],
-    distance: NDArray[np.uint8],
-    steps_left: int,
-    most_in: int,
-    most_out: int,
-    most_edges: int,
-    fusible: FusibleIndex | None,
+    most: int,
     seed: int,
     threads: int,
-    progress: Callable[..., bool | None] | None,
-    first_node: int = 0,
-) -> tuple[
-    NDArray[np.uint32],
-    NDArray[np.float64],
-    NDArray[np.int32],
-    NDArray[np.uint16],
-    NDArray[np.uint8],
-    NDArray[np.int64],
-]:
-    """(occurrences [m, k+1], weights [m], ids [m], types [p, k+1], edges [p, k+1, k+1], automorphisms [p])."""
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """(rows that are kept of lists of occurrences [n, k], their weights): native/priorities.hpp."""
+
+def exact_sums(numbers: NDArray[np.int32], terms: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """[n] sums of the terms with each number, the same for any order of the terms."""
+
+class Collector:
+    """Lists of weighted occurrences that come block by block (native/collect.hpp)."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        k: int,
+        most: int,
+        room: int,
+        seed: int,
+        per_node: bool,
+        first_node: int,
+        threads: int,
+    ) -> None: ...
+    def grow(
+        self,
+        occurrences: NDArray[np.uint32],
+        weights: NDArray[np.float64],
+        rates: NDArray[np.float64],
+        allowed: NDArray[np.uint8],
+        distance: NDArray[np.uint8],
+        steps_left: int,
+        most_in: int,
+        most_out: int,
+        most_edges: int,
+        fusible: FusibleIndex | None,
+        share: int,
+        shares: int,
+        seed: int,
+        progress: Callable[..., bool | None] | None,
+    ) -> tuple[int, NDArray[np.uint16], NDArray[np.uint8], NDArray[np.int64]]:
+        """Make the block that grows from occurrences [n, k - 1] in the order of their graphs: (number of the first
+        new pattern, types, edges, automorphisms of the new ones).
+        """
+    def list(
+        self, root: int, skip: int, most: int, progress: Callable[..., bool | None] | None
+    ) -> tuple[int, int, tuple[int, NDArray[np.uint16], NDArray[np.uint8], NDArray[np.int64]]]:
+        """Make a block of all occurrences from a place on: (root and skip of the next place, new patterns)."""
+    def collect(
+        self,
+        first: int,
+        divisors: NDArray[np.float64],
+        complete: NDArray[np.uint8],
+        wanted: NDArray[np.uint8],
+        progress: Callable[..., bool | None] | None,
+    ) -> None:
+        """Take in the block that was made; the new patterns are judged."""
+    def result(self) -> dict[str, Any]:
+        """What is known of the wanted patterns that occur."""
+    def lists(
+        self, patterns: NDArray[np.uint32]
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64]]:
+        """(offsets [m + 1], occurrences [n, k], weights [n]) of patterns by number."""
 
 def populations(graph: Graph) -> NDArray[np.uint64]:
     """[n, 3] node type, type of the self-loop (0: none), and number of nodes of each class."""

@@ -191,6 +191,7 @@ def search(job: Job) -> list[Level]:
         start_from=levels[-1] if levels else None,
         deadline=deadline,
         sizes=settings.sizes,
+        per_node=settings.weighting == "graphs",
     )
     try:
         for size in range(levels[-1].size + 1 if levels else START, largest + 1):

@@ -17,7 +17,8 @@ ROOT = Path(__file__).parents[2]
 MEMORY_TESTS = [
     *("tests/native", "tests/sampling/test_census.py", "tests/sampling/test_draws.py"),
     *("tests/search/test_beam.py", "tests/search/test_constraints.py", "tests/search/test_supports.py"),
-    *("tests/search/test_complete.py", "tests/search/test_fusible.py", "tests/search/test_existence.py"),
+    *("tests/search/test_triples.py", "tests/search/test_complete.py"),
+    *("tests/search/test_fusible.py", "tests/search/test_existence.py"),
     *("tests/verify/test_counting.py", "tests/verify/test_querying.py"),
     *("tests/blocks/test_identity.py", "tests/significance/test_features.py"),
     "tests/significance/test_null_models.py",

@@ -136,18 +136,24 @@ def test_a_large_graph_grows_as_small_ones_do(graphs: GraphSet) -> None:
     assert np.bincount(np.sort(owner)).max() > 3 * 4096
     everything = np.zeros(0, np.uint8)
     limits = (everything, everything, 99, 99, 99, 999, None)
-    grown, sums, ids, *patterns = _core.expand(
-        graphs.core, rows, np.ones(len(rows)), np.ones(len(rows)), *limits, 7, MANY, None
-    )
+    collector = _core.Collector(graphs.core, 4, 10**9, 10**9, 7, False, 0, MANY)
+    weights = np.ones(len(rows))
+    first, types, *_ = collector.grow(rows, weights, weights, *limits, 0, 1, 7, None)
+    assert first == 0
+    divided = np.full(len(types), 8.0)
+    collector.collect(0, divided, np.zeros(len(types), np.uint8), np.ones(len(types), np.uint8), None)
+    found = collector.result()
+    offsets, grown, sums = collector.lists(found["numbers"])
     larger = collect_occurrences(graphs, 4)
     assert np.array_equal(np.unique(grown, axis=0), np.unique(larger, axis=0))
     assert len(grown) == len(larger)
     # Each was met from every connected part of three nodes, with weight 1.
-    types, edges, *_ = patterns
     parts = [
         sum(bool(are_connected(np.delete(np.delete(m, u, 0), u, 1)[None])[0]) for u in range(4))
-        for m in edges
+        for m in found["edges"]
     ]
-    assert np.array_equal(sums, np.array(parts, float)[ids])
-    assert np.array_equal(_core.classify(graphs.core, grown)[0], ids)
-    assert len(types) == len(edges)
+    ids = np.repeat(np.arange(len(parts)), np.diff(offsets))
+    assert np.array_equal(sums * 8, np.array(parts, float)[ids])
+    numbers, node_types, *_ = _core.classify(graphs.core, grown, 1)
+    assert np.array_equal(numbers, ids)
+    assert np.array_equal(node_types, found["node_types"])

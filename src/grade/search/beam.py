@@ -17,6 +17,7 @@ from grade.engine import LOCAL, Engine
 from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.progress import NEVER, Deadline
+from grade.search.candidates import Candidates, Counted, Keeping
 from grade.search.constraints import UNLIMITED, Constraints
 from grade.search.expand import grow
 from grade.search.fusible import narrow_lists, with_wide
@@ -27,10 +28,10 @@ from grade.search.triples import triples
 START = 3  # the smallest size, enumerated in full
 BYTES_PER_NODE = 4
 BYTES_PER_OCCURRENCE = 56  # weight, hash, slots of the table, pattern id, and the copy into the result
-LEAST_CAPACITY = 20_000
 FEWEST_OCCURRENCES = 1000  # made in one step, below which a search finds nothing of use
 
-Score = Callable[[OccurrenceLists], NDArray[np.float64]]  # [candidates] higher is better
+Choice = OccurrenceLists | Candidates
+Score = Callable[[Counted], NDArray[np.float64]]  # [candidates] higher is better
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,7 @@ class Bounds:
 
     capacity: int  # occurrences made in one step
     list_size: int  # occurrences kept for each pattern
+    room: int = 2**62  # occurrences that all lists of one size may hold together
 
     @classmethod
     def from_memory(cls, memory: int, k: int, beam: int, list_size: int | None = None) -> "Bounds":
@@ -102,6 +104,7 @@ def beam_search(
     start_from: Level | None = None,
     deadline: Deadline = NEVER,
     sizes: Collection[int] = (),
+    per_node: bool = False,
 ) -> Iterator[Level]:
     """Yield the kept patterns of sizes 3 .. k, each size selected by ``score``; after ``start_from`` if that is given.
 
@@ -112,17 +115,22 @@ def beam_search(
     The last level holds only patterns that satisfy all constraints on patterns; levels of the other ``sizes`` that are
     asked for hold as many of those as there may be others. Ties go to the smaller pattern key, so
     that the result depends on the set, the settings and the seed alone. A level that the deadline finds unfinished is
-    dropped, and `OutOfTime` raised: those handed out before are the same as without it.
+    dropped, and `OutOfTime` raised: those handed out before are the same as without it. ``per_node`` is for scores that
+    ask for `Counted.per_node`.
     """
     supports = Supports(
         graphs, fusible=constraints.fusible, threads=threads, deadline=deadline, engine=engine
     )
 
-    def grown_from(lists: OccurrenceLists) -> OccurrenceLists:
+    def keeping(size: int) -> Keeping:
+        return Keeping(bounds.list_size, derived(seed, size, 1), bounds.room, per_node)
+
+    def grown_from(lists: OccurrenceLists) -> Candidates:
         size = lists.patterns.size
         return grow(
             graphs,
             lists,
+            keeping(size + 1),
             constraints=constraints,
             steps_left=k - size - 1,
             capacity=bounds.capacity
@@ -136,21 +144,20 @@ def beam_search(
         """Complete lists of fusible patterns with few inputs at every node, and how many."""
         return narrow_lists(graphs, size, constraints, bounds.listed, threads, deadline)
 
-    def candidates(size: int, level: Level | None) -> tuple[OccurrenceLists, bool, bool]:
+    def candidates(size: int, level: Level | None) -> tuple[Choice, bool, bool]:
         """The lists to choose from; whether every way to grow was followed; whether every pattern is among them."""
         widest = constraints.max_in_degree or UNLIMITED
         narrow, inputs = listed(size) if constraints.fusible else (None, 0)
         if narrow is not None and inputs == widest:
             return narrow, True, True
         if level is None:
-            return smallest(graphs, bounds, constraints, seed, threads, deadline), True, True
+            return smallest(graphs, keeping(START), constraints, threads, deadline), True, True
         smaller, inputs_before = listed(size - 1) if constraints.fusible else (None, 0)
         begun = level.lists
         if smaller is not None and inputs_before == widest:
             begun = bounds.cut(smaller, derived(seed, size, 2))
         grown = grown_from(begun)
-        lists = grown if narrow is None else with_wide(narrow, inputs, grown)
-        return lists, grown.followed, False
+        return grown if narrow is None else with_wide(narrow, inputs, grown), grown.followed, False
 
     level = start_from
     for size in range(START if level is None else level.size + 1, k + 1):
@@ -162,8 +169,10 @@ def beam_search(
         kept = max(beam, bounds.patterns) if constraints.fusible else beam
         scores = score(lists)
         best = best_rows(scores, kept, constraints.accepts(lists.patterns) if size in sizes else None)
-        thin = lists.take(best).thinned(bounds.list_size, derived(seed, size, 1))
-        made, seconds = int(lists.offsets[-1]), time.perf_counter() - begin
+        thin = lists.take(best).lists()
+        shorter = min(bounds.list_size, lists.most - 1) if isinstance(lists, Candidates) else bounds.list_size
+        thin = thin.thinned(max(shorter, 1), derived(seed, size, 1), threads)
+        made, seconds = lists.instances, time.perf_counter() - begin
         level = Level(thin, scores[best], len(lists), made, seconds, followed, whole)
         deadline.check()
         yield level
@@ -171,7 +180,7 @@ def beam_search(
             break
 
 
-def supported(lists: OccurrenceLists, constraints: Constraints, supports: Supports) -> OccurrenceLists:
+def supported(lists: Choice, constraints: Constraints, supports: Supports) -> Choice:
     """The patterns with as much support as is asked for: no larger pattern has more than its parts."""
     for name, wanted, least in (
         ("graphs", "min_graphs", constraints.min_graphs),
@@ -190,23 +199,15 @@ def supported(lists: OccurrenceLists, constraints: Constraints, supports: Suppor
 
 
 def smallest(
-    graphs: GraphSet, bounds: Bounds, constraints: Constraints, seed: int, threads: int, deadline: Deadline
-) -> OccurrenceLists:
-    """The occurrences of all 3-node patterns that may grow."""
+    graphs: GraphSet, keeping: Keeping, constraints: Constraints, threads: int, deadline: Deadline
+) -> Candidates:
+    """All 3-node patterns that may grow."""
     if constraints.fusible:
         raise InputError(
             f"{graphs.origin} has more fusible sets of {START} nodes than fit the memory budget; raise `memory`, or"
             " set `max_in_degree`."
         )
-    lists = triples(
-        graphs,
-        constraints.may_grow,
-        capacity=max(bounds.capacity, LEAST_CAPACITY),
-        list_size=bounds.list_size,
-        seed=derived(seed, START, 1),
-        threads=threads,
-        deadline=deadline,
-    )
+    lists = triples(graphs, constraints.may_grow, keeping, threads=threads, deadline=deadline)
     if len(lists) == 0 and _core.count_instances(graphs.core, START, threads, None) == 0:
         raise InputError(
             f"{graphs.origin} has no connected subgraph of {START} nodes; its largest graph has {graphs.largest} nodes."

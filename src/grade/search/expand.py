@@ -14,7 +14,8 @@ Fusible occurrences grow upward only: by a node all of whose consumers are insid
 s(C) counts the nodes u that no edge of C enters; each can have been the last to join (grade.search.fusible).
 """
 
-from dataclasses import replace
+import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from grade import _core
 from grade.graphs import GraphSet, PatternTable
 from grade.graphs.node_deletions import connected_parts
 from grade.progress import NEVER, Deadline
+from grade.search.candidates import BLOCK, Candidates, Collecting, Keeping, Wanted
 from grade.search.constraints import UNLIMITED, Constraints, inner_edges
 from grade.search.occurrence_lists import OccurrenceLists
 
@@ -30,20 +32,23 @@ from grade.search.occurrence_lists import OccurrenceLists
 def grow(
     graphs: GraphSet,
     lists: OccurrenceLists,
+    keeping: Keeping,
     *,
     constraints: Constraints,
     steps_left: int,
     capacity: int,
     seed: int,
-    threads: int,
+    wanted: Wanted | None = None,
+    threads: int = 1,
     deadline: Deadline = NEVER,
-) -> OccurrenceLists:
-    """All patterns that grow from the lists by one node, with their occurrences.
+) -> Candidates:
+    """All patterns that grow from the lists by one node, counted, with a few of their occurrences.
 
     Parameters
     ----------
     steps_left : growth steps that follow this one, for "contains" constraints
     capacity : about how many grown occurrences may be made; more ways to grow are thinned
+    wanted : which patterns to collect; those that the constraints let grow if left out
     deadline : when it passes, the work is dropped and `OutOfTime` raised
     """
     limits = (
@@ -60,26 +65,61 @@ def grow(
     owner = lists.pattern_of_row[by_graph]
     ways = _core.growth_counts(graphs.core, occurrences, *limits, threads, deadline.keep_going)
     rates = growth_rates(np.bincount(owner, ways, len(lists)).astype(np.float64), capacity)
-    rows, sums, ids, types, edges, automorphisms = _core.expand(
-        graphs.core,
-        occurrences,
-        lists.weights[by_graph],
-        rates[owner],
-        *limits,
-        seed,
-        threads,
-        deadline.keep_going,
-    )
-    deadline.check()
-    patterns = PatternTable(types, edges, automorphisms, graphs.node_vocabulary, graphs.edge_vocabulary)
-    parents = connected_parts(patterns, lists.patterns)
-    if constraints.fusible:  # a fusible set stays so when a node is removed that no edge enters
-        parents[inner_edges(patterns).any(axis=1)] = -1
+    weights, rate_of_row = lists.weights[by_graph], rates[owner]
     met_in_full = np.append(lists.complete & (rates >= 1), False)  # -1 stands for "not in B"
-    complete = np.any(met_in_full[parents], axis=1)
-    weights = np.where(complete[ids], 1.0, sums / (parents >= 0).sum(axis=1)[ids])
-    grown = OccurrenceLists.group(patterns, ids, rows, weights, complete)
-    return replace(grown.where(constraints.may_grow), followed=bool((rates >= 1).all()))
+
+    def judge(
+        patterns: PatternTable,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+        """s(C), whether every occurrence is met, and whether C is wanted."""
+        parents = connected_parts(patterns, lists.patterns)
+        if constraints.fusible:  # a fusible set stays so when a node is removed that no edge enters
+            parents[inner_edges(patterns).any(axis=1)] = -1
+        complete = np.any(met_in_full[parents], axis=1)
+        parts = (parents >= 0).sum(axis=1)
+        return parts.astype(np.float64), complete, (wanted or constraints.may_grow)(patterns)
+
+    collecting = Collecting(graphs, lists.patterns.size + 1, keeping, judge, threads, deadline)
+    for begin, end, shares in blocks(graphs.graphs_of(occurrences[:, 0]), ways * rate_of_row, BLOCK):
+        for share in range(shares):
+            fresh = collecting.collector.grow(
+                occurrences[begin:end],
+                weights[begin:end],
+                rate_of_row[begin:end],
+                *limits,
+                share,
+                shares,
+                seed,
+                deadline.keep_going,
+            )
+            collecting.collect(fresh)
+    return collecting.candidates(followed=bool((rates >= 1).all()))
+
+
+def blocks(
+    graph_of_row: NDArray[np.int64], expected: NDArray[np.float64], most: int
+) -> Iterator[tuple[int, int, int]]:
+    """(first row, end, shares) of pieces of rows that are ordered by graph, each of about ``most`` grown occurrences.
+
+    A graph lies in one piece, so that equal node sets meet; where it has more, the piece is made in several shares.
+
+    >>> list(blocks(np.array([0, 0, 1, 2, 2]), np.array([3.0, 3.0, 4.0, 9.0, 16.0]), 10))
+    [(0, 3, 1), (3, 5, 3)]
+    """
+    begins = np.flatnonzero(np.diff(graph_of_row, prepend=-1))
+    ends = np.append(begins[1:], len(graph_of_row)).tolist()
+    sums = np.add.reduceat(expected, begins).tolist() if len(begins) else []
+    first, held = 0, 0.0
+    for begin, end, number in zip(begins.tolist(), ends, sums, strict=True):
+        if held and held + number > most:
+            yield first, begin, 1
+            first, held = begin, 0.0
+        held += number
+        if held > most:  # one graph by itself
+            yield first, end, math.ceil(held / most)
+            first, held = end, 0.0
+    if first < len(graph_of_row):
+        yield first, len(graph_of_row), 1
 
 
 def growth_rates(ways: NDArray[np.float64], capacity: int) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ import numpy as np
 from grade import _core
 from grade.graphs import GraphSet
 from grade.progress import NEVER, Deadline
+from grade.search.candidates import Candidates
 from grade.search.constraints import UNLIMITED, Constraints, inner_edges
 from grade.search.occurrence_lists import OccurrenceLists
 
@@ -76,7 +77,7 @@ def narrow_lists(
     return None, 0
 
 
-def with_wide(narrow: OccurrenceLists, inputs: int, grown: OccurrenceLists) -> OccurrenceLists:
+def with_wide(narrow: OccurrenceLists, inputs: int, grown: Candidates) -> OccurrenceLists:
     """The complete lists, and those of the grown patterns in which some node has more inputs."""
     widest = inner_edges(grown.patterns).sum(axis=1).max(axis=1)
-    return narrow.followed_by(grown.take(np.flatnonzero(widest > inputs)))
+    return narrow.followed_by(grown.take(np.flatnonzero(widest > inputs)).lists())

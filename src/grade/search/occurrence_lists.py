@@ -50,7 +50,7 @@ class OccurrenceLists:
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             occurrences[order],
             weights[order],
-            np.bincount(ids, weights, len(patterns)).astype(np.float64),
+            _core.exact_sums(np.ascontiguousarray(ids, np.int32), weights, len(patterns)),
             complete.copy(),
             complete.copy(),
         )
@@ -137,7 +137,7 @@ class OccurrenceLists:
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         return OccurrenceLists(wanted, offsets, found.occurrences, found.weights, counts, exact, complete)
 
-    def thinned(self, most: int, seed: int) -> "OccurrenceLists":
+    def thinned(self, most: int, seed: int, threads: int = 1) -> "OccurrenceLists":
         """At most so many occurrences per pattern, by priority sampling (Duffield, Lund and Thorup, 2007).
 
         An occurrence of weight w gets the priority w / u, with u uniform in (0, 1] from a seeded hash of its nodes; the
@@ -146,24 +146,44 @@ class OccurrenceLists:
         """
         if not (self.lengths > most).any():
             return self
-        priority = self.weights / _core.hash_node_sets(self.occurrences, seed)
-        order = np.lexsort((-priority, self.pattern_of_row))
-        rank = np.arange(len(order)) - np.repeat(self.offsets[:-1], self.lengths)
-        threshold = np.zeros(len(self))
-        at_threshold = order[rank == most]
-        threshold[self.pattern_of_row[at_threshold]] = priority[at_threshold]
-        kept = np.sort(order[rank < most])
-        owner = self.pattern_of_row[kept]
+        kept, weights = _core.thin_lists(self.offsets, self.occurrences, self.weights, most, seed, threads)
         lengths = np.minimum(self.lengths, most)
         return OccurrenceLists(
             self.patterns,
             np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
             self.occurrences[kept],
-            np.maximum(self.weights[kept], threshold[owner]),
+            weights,
             self.counts,
             self.exact,
             self.complete & (self.lengths <= most),
+            self.followed,
         )
+
+    def lists(self) -> "OccurrenceLists":
+        """These lists: what `grade.search.candidates.Counted` has."""
+        return self
+
+    @property
+    def instances(self) -> int:
+        """Listed occurrences of all patterns."""
+        return int(self.offsets[-1])
+
+    def known(
+        self, name: str, graphs: GraphSet, threads: int = 1
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """([m] a lower bound of the support ``graphs`` or ``coverage``, [m] whether it is exact)."""
+        return self.supports(graphs, threads)[name], self.complete
+
+    def per_node(self, graphs: GraphSet) -> NDArray[np.float64]:
+        """[m] the sum over graphs of a pattern's occurrences in each by the number of its nodes."""
+        nodes = graphs.node_counts[graphs.graphs_of(self.occurrences[:, 0])]
+        return np.bincount(self.pattern_of_row, self.weights / nodes, len(self)).astype(np.float64)
+
+    def relative_variances(self) -> NDArray[np.float64]:
+        """[m] of the counts: 0 where they are exact, else one over the number of equal weights that a list is worth."""
+        squares = np.bincount(self.pattern_of_row, self.weights**2, len(self))
+        sums = np.bincount(self.pattern_of_row, self.weights, len(self))
+        return np.where(self.exact, 0.0, squares / np.maximum(sums, 1e-300) ** 2)
 
     def supports(self, graphs: GraphSet, threads: int = 1) -> dict[str, NDArray[np.int64]]:
         """[m] what the listed occurrences show, ``graphs`` with one and nodes in some (``coverage``): exact for a

@@ -15,7 +15,7 @@ from grade.errors import InputError
 from grade.graphs import GraphSet, PatternTable
 from grade.progress import NEVER, Deadline
 from grade.search.beam import START, Score
-from grade.search.occurrence_lists import OccurrenceLists
+from grade.search.candidates import Counted
 from grade.search.supports import Supports
 
 LogProbability = Callable[[PatternTable], NDArray[np.float64]]
@@ -58,30 +58,24 @@ def ranking(
     if name not in RANKINGS:
         raise InputError(f"There is no ranking named {name!r}; known: {', '.join(RANKINGS)}.")
 
-    def score(lists: OccurrenceLists) -> NDArray[np.float64]:
+    def score(lists: Counted) -> NDArray[np.float64]:
         if name == "occurrences" and by_graph:
-            return occurrences_per_node(graphs, lists)
+            return lists.per_node(graphs)
         if name == "occurrences" or (needs_estimator(name) and lists.patterns.size == START):
             return lists.counts  # of 3 nodes they are exact: no estimator could do better
         if name in ("graphs", "disjoint", "coverage", "mni"):
             return counted.of(name, lists) + tie_break(lists.counts)
         if saved is not None:
-            means = saved.of_lists(lists.patterns, lists.offsets, lists.occurrences)
+            listed = lists.lists()
+            means = saved.of_lists(lists.patterns, listed.offsets, listed.occurrences)
             return np.asarray(means * counted.of("disjoint", lists), np.float64)
         assert log_probability is not None
         scores = in_chunks(log_probability[lists.patterns.size], lists.patterns, deadline)
         if name == "probability":
             return scores
-        return posterior_mean(lists.counts, relative_variances(lists), scores)
+        return posterior_mean(lists.counts, lists.relative_variances(), scores)
 
     return score
-
-
-def relative_variances(lists: OccurrenceLists) -> NDArray[np.float64]:
-    """[m] of the counts: 0 where they are exact, else one over the number of equal weights that a list is worth."""
-    squares = np.bincount(lists.pattern_of_row, lists.weights**2, len(lists))
-    sums = np.bincount(lists.pattern_of_row, lists.weights, len(lists))
-    return np.where(lists.exact, 0.0, squares / np.maximum(sums, 1e-300) ** 2)
 
 
 def posterior_mean(
@@ -113,12 +107,6 @@ def posterior_mean(
         spread, factor = max(float(found[0]), LEAST_SPREAD), max(float(found[1]), 1.0)
     noise = factor * variances
     return np.asarray((measured * spread + (log_probability + constant) * noise) / (spread + noise))
-
-
-def occurrences_per_node(graphs: GraphSet, lists: OccurrenceLists) -> NDArray[np.float64]:
-    """[m] the sum over graphs of a pattern's occurrences in each by the number of its nodes."""
-    nodes = graphs.node_counts[graphs.graphs_of(lists.occurrences[:, 0])]
-    return np.bincount(lists.pattern_of_row, lists.weights / nodes, len(lists)).astype(np.float64)
 
 
 def in_chunks(

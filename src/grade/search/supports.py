@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from grade.engine import LOCAL, Engine, Matcher
 from grade.graphs import GraphSet, PatternTable
 from grade.progress import NEVER, Deadline
-from grade.search.occurrence_lists import OccurrenceLists
+from grade.search.candidates import Counted
 
 STEPS = 10**9  # of work on one pattern, seconds; then what was found stands as a lower bound
 NO_OFFSETS, NO_GRAPHS = np.zeros(0, np.int64), np.zeros(0, np.uint32)
@@ -38,26 +38,26 @@ class Supports:
     def matcher(self) -> Matcher:
         return self.engine.over(self.graphs, self.threads).matcher(self.fusible)
 
-    def of(self, name: str, lists: OccurrenceLists) -> NDArray[np.int64]:
+    def of(self, name: str, lists: Counted) -> NDArray[np.int64]:
         """[m] the support of this name of the lists' patterns."""
         if name == "disjoint":
             return self.disjoint(lists.patterns)
         if name == "mni":
             return self.mni(lists.patterns)
-        known = lists.supports(self.graphs, self.threads)[name]
-        open_ = np.flatnonzero(~lists.complete)
+        known, exact = lists.known(name, self.graphs, self.threads)
+        open_ = np.flatnonzero(~exact)
         if len(open_):
             patterns = lists.patterns.take(open_)
             found = self.graph_counts(patterns) if name == "graphs" else self.coverage(patterns)
             known[open_] = np.maximum(known[open_], found)
         return known
 
-    def reaching(self, name: str, lists: OccurrenceLists, least: int) -> NDArray[np.bool_]:
+    def reaching(self, name: str, lists: Counted, least: int) -> NDArray[np.bool_]:
         """[m] whether the support of this name, ``graphs`` or ``mni``, is at least so much."""
         if name == "mni":
             return self.mni(lists.patterns, least) >= least
-        known = lists.supports(self.graphs, self.threads)["graphs"]
-        open_ = np.flatnonzero(~lists.complete & (known < least))
+        known, exact = lists.known("graphs", self.graphs, self.threads)
+        open_ = np.flatnonzero(~exact & (known < least))
         if len(open_):
             known[open_] = self.graph_counts(lists.patterns.take(open_), least)
         return known >= least

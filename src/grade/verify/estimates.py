@@ -19,6 +19,7 @@ from grade.graphs.queries import Query
 from grade.progress import NEVER, Deadline
 from grade.search import Constraints, OccurrenceLists
 from grade.search.beam import START, Bounds, derived
+from grade.search.candidates import Keeping, Wanted
 from grade.search.constraints import inner_edges, is_acyclic
 from grade.search.expand import grow
 from grade.search.fusible import fusible_lists
@@ -164,35 +165,35 @@ def draw_counts(
     """One replicate: unbiased counts of all patterns of a family, in its order. Nothing where there are more fusible
     sets of 3 nodes than the bounds allow.
     """
+
+    def keeping(step: int) -> Keeping:
+        return Keeping(bounds.list_size, derived(seed, step, 1), bounds.room)
+
+    def among(kept: PatternTable) -> Wanted:
+        return lambda patterns: kept.find(patterns) >= 0
+
     lists: OccurrenceLists | None
     if constraints.fusible:
         lists = fusible_lists(graphs, START, constraints, bounds.capacity, threads, deadline)
         if lists is None:
             return []
     else:
-        lists = triples(
-            graphs,
-            lambda patterns: family[0].find(patterns) >= 0,
-            capacity=bounds.capacity,
-            list_size=bounds.list_size,
-            seed=derived(seed, 1, 1),  # with which the lists are thinned below
-            threads=threads,
-            deadline=deadline,
-        )
-    lists = lists.aligned(family[0])
-    found = [lists.counts]
+        lists = triples(graphs, among(family[0]), keeping(1), threads=threads, deadline=deadline).lists()
+    found = [lists.aligned(family[0]).counts]
     for step, kept in enumerate(family[1:], start=1):
         lists = grow(
             graphs,
-            lists.thinned(bounds.list_size, derived(seed, step, 1)),
+            lists.aligned(family[step - 1]).thinned(bounds.list_size, derived(seed, step, 1), threads),
+            keeping(step + 1),
             constraints=constraints,
             steps_left=len(family) - step - 1,
             capacity=bounds.capacity,
             seed=derived(seed, step, 0),
+            wanted=among(kept),
             threads=threads,
             deadline=deadline,
-        ).aligned(kept)
-        found.append(lists.counts)
+        ).lists()
+        found.append(lists.aligned(kept).counts)
     return found
 
 
