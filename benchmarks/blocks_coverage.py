@@ -2,12 +2,12 @@
 
 Every library is chosen greedily by newly covered nodes, from the same set.
 
-Run: python benchmarks/blocks_coverage.py [SET]     (zoo-mini when left out)
+Run: python benchmarks/blocks_coverage.py [SET ...]     (zoo-mini and zoo when left out)
 """
 
 import sys
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -87,14 +87,35 @@ def coverage(graphs: GraphSet, entries: list[np.ndarray]) -> list[int]:
 
 
 def main() -> None:
-    name = sys.argv[1] if len(sys.argv) > 1 else "zoo-mini"
-    graphs, where, rows = grade.sources.load(name), machine(), []
+    where, rows, notes = machine(), [], []
     grade.blocks("zoo-mini")
+    for name in sys.argv[1:] or ["zoo-mini", "zoo"]:
+        graphs = grade.sources.load(name)
+        notes.append(f"{name}: {graphs.nodes:,} nodes in {len(graphs)} graphs.")
+        rows += rows_of(name, graphs)
+    write_results(
+        "blocks_coverage",
+        "Coverage of libraries: blocks, pair merging, motifs",
+        rows,
+        [
+            *notes,
+            "Coverage of the 10, 20, 50, 100 entries that cover most, chosen greedily.",
+            "Motifs: the 500 of each size that a compiler can fuse and that the search ranks first by covered nodes; of"
+            f" each at most {MOST_OCCURRENCES:,} occurrences are looked at.",
+            "Pair merging: plain Python, no repetitions, no unification of equal regions, no choice of rules.",
+        ],
+        where,
+    )
+
+
+def rows_of(name: str, graphs: GraphSet) -> list[dict[str, Any]]:
+    """All ways on one set."""
     ways: dict[str, Any] = {
         "blocks": lambda: [found.occurrences(block) for found in [grade.blocks(graphs)] for block in found],
         "pair merging": lambda: pair_merging(graphs),
         **{f"motifs of {k} nodes": lambda k=k: motifs(graphs, k) for k in MOTIF_SIZES},
     }
+    rows: list[dict[str, Any]] = []
     together: list[np.ndarray] = []
     for way, work in ways.items():
         begin = time.process_time()
@@ -102,23 +123,9 @@ def main() -> None:
         seconds = time.process_time() - begin
         if way.startswith("motifs"):
             together += entries
-        rows.append(row(graphs, way, entries, seconds))
+        rows.append({"set": name, **row(graphs, way, entries, seconds)})
         print(rows[-1], flush=True)
-    rows.append(row(graphs, "motifs of all these sizes", together, None))
-    sizes = Counter(len(rows) for rows in together)
-    write_results(
-        "blocks_coverage",
-        f"Coverage of libraries: blocks, pair merging, motifs ({name})",
-        rows,
-        [
-            f"{graphs.nodes:,} nodes in {len(graphs)} graphs. Coverage of the 10, 20, 50, 100 entries that cover most,"
-            " chosen greedily.",
-            "Motifs: the 500 of each size that a compiler can fuse and that the search ranks first by covered nodes; of"
-            f" each at most {MOST_OCCURRENCES:,} occurrences are looked at ({max(sizes, default=0):,} were the most).",
-            "Pair merging: plain Python, no repetitions, no unification of equal regions, no choice of rules.",
-        ],
-        where,
-    )
+    return [*rows, {"set": name, **row(graphs, "motifs of all these sizes", together, None)}]
 
 
 def row(graphs: GraphSet, way: str, entries: list[np.ndarray], seconds: float | None) -> dict[str, Any]:
