@@ -5,6 +5,7 @@
 #include "arrays.hpp"
 #include "blocks.hpp"
 #include "blocks_identity.hpp"
+#include "blocks_matching.hpp"
 #include "blocks_order.hpp"
 
 namespace grade {
@@ -41,23 +42,46 @@ Result<uint32_t> graph_classes(Vector<int64_t> node_offsets, Vector<uint32_t> ty
   return copied(classes);
 }
 
-// The graphs that have a directed cycle.
-Result<uint32_t> cyclic_graphs(Vector<int64_t> node_offsets, Vector<int64_t> out_offsets, Vector<uint32_t> out_targets,
-                               Vector<int64_t> in_offsets) {
+// [found * region nodes] images of a region, see blocks_matching.hpp.
+Result<uint32_t> region_occurrences(Vector<uint32_t> types, Vector<int64_t> out_offsets, Vector<uint32_t> out_targets,
+                                    Vector<uint32_t> out_labels, Vector<int64_t> in_offsets,
+                                    Vector<uint32_t> in_sources, Vector<uint32_t> in_labels, Vector<uint8_t> closed,
+                                    Vector<uint32_t> region_types, Vector<uint32_t> region_edges, uint32_t region_root,
+                                    Vector<uint32_t> roots, Vector<uint8_t> taken) {
+  const size_t nodes = types.size();
+  if (out_offsets.size() != nodes + 1 || in_offsets.size() != nodes + 1 || closed.size() != nodes ||
+      taken.size() != nodes || out_labels.size() != out_targets.size() || in_labels.size() != in_sources.size() ||
+      std::any_of(roots.data(), roots.data() + roots.size(), [&](uint32_t root) { return root >= nodes; })) {
+    throw BadInput("the arrays of a graph set do not fit together");
+  }
+  const BlockGraph graph{{},
+                         span_of(types),
+                         span_of(out_offsets),
+                         span_of(out_targets),
+                         span_of(out_labels),
+                         span_of(in_offsets),
+                         span_of(in_sources),
+                         span_of(in_labels),
+                         span_of(closed)};
+  std::vector<uint32_t> found;
+  {
+    nb::gil_scoped_release release;
+    found = find_region(graph, {span_of(region_types), span_of(region_edges), region_root}, span_of(roots), span_of(taken));
+  }
+  return copied(found);
+}
+
+// [nodes] the longest path from a source; 2^32 - 1 on a directed cycle and below one.
+Result<uint32_t> levels(Vector<int64_t> out_offsets, Vector<uint32_t> out_targets, Vector<int64_t> in_offsets) {
   if (out_offsets.size() == 0 || in_offsets.size() != out_offsets.size()) {
     throw BadInput("the arrays of a graph set do not fit together");
   }
   const std::vector<uint32_t> types(out_offsets.size() - 1, 0);
-  const BlockGraph graph{span_of(node_offsets), types, span_of(out_offsets), span_of(out_targets), {},
-                         span_of(in_offsets),   {},    {},                   {}};
+  const BlockGraph graph{{}, types, span_of(out_offsets), span_of(out_targets), {}, span_of(in_offsets), {}, {}, {}};
   std::vector<uint32_t> found;
   {
     nb::gil_scoped_release release;
-    const std::vector<uint32_t> levels = levels_or_nobody(graph);
-    for (size_t g = 0; g + 1 < node_offsets.size(); ++g) {
-      const auto begin = levels.begin() + graph.node_offsets[g], end = levels.begin() + graph.node_offsets[g + 1];
-      if (std::find(begin, end, kNobody) != end) found.push_back(static_cast<uint32_t>(g));
-    }
+    found = levels_or_nobody(graph);
   }
   return copied(found);
 }
@@ -103,7 +127,10 @@ void bind_blocks(nanobind::module_& m) {
   m.def("block_grammar", &grammar, "node_offsets"_a, "types"_a, "out_offsets"_a, "out_targets"_a, "out_labels"_a,
         "in_offsets"_a, "in_sources"_a, "in_labels"_a, "closed"_a, "min_count"_a, "min_graphs"_a, "max_size"_a,
         "outputs"_a, "progress"_a.none());
-  m.def("cyclic_graphs", &cyclic_graphs, "node_offsets"_a, "out_offsets"_a, "out_targets"_a, "in_offsets"_a);
+  m.def("block_levels", &levels, "out_offsets"_a, "out_targets"_a, "in_offsets"_a);
+  m.def("region_occurrences", &region_occurrences, "types"_a, "out_offsets"_a, "out_targets"_a, "out_labels"_a,
+        "in_offsets"_a, "in_sources"_a, "in_labels"_a, "closed"_a, "region_types"_a, "region_edges"_a, "region_root"_a,
+        "roots"_a, "taken"_a);
   m.def("graph_classes", &graph_classes, "node_offsets"_a, "types"_a, "out_offsets"_a, "out_targets"_a, "out_labels"_a,
         "in_offsets"_a, "in_sources"_a, "in_labels"_a);
 }

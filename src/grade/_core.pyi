@@ -34,13 +34,27 @@ def graph_classes(
 ) -> NDArray[np.uint32]:
     """[graphs] numbers that are equal for isomorphic acyclic graphs, of any size."""
 
-def cyclic_graphs(
-    node_offsets: NDArray[np.int64],
+def block_levels(
+    out_offsets: NDArray[np.int64], out_targets: NDArray[np.uint32], in_offsets: NDArray[np.int64]
+) -> NDArray[np.uint32]:
+    """[nodes] longest path from a source; 2^32 - 1 on a directed cycle, a self-loop included, and below one."""
+
+def region_occurrences(
+    types: NDArray[np.uint32],
     out_offsets: NDArray[np.int64],
     out_targets: NDArray[np.uint32],
+    out_labels: NDArray[np.uint32],
     in_offsets: NDArray[np.int64],
+    in_sources: NDArray[np.uint32],
+    in_labels: NDArray[np.uint32],
+    closed: NDArray[np.uint8],
+    region_types: NDArray[np.uint32],
+    region_edges: NDArray[np.uint32],
+    region_root: int,
+    roots: NDArray[np.uint32],
+    taken: NDArray[np.uint8],
 ) -> NDArray[np.uint32]:
-    """The graphs that have a directed cycle, a self-loop included."""
+    """[found * nodes of the region] disjoint occurrences by their roots, which alone may be read from outside."""
 
 def block_grammar(
     node_offsets: NDArray[np.int64],

@@ -1,7 +1,8 @@
 """Blocks of a graph set: the flow, and what was found."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from importlib import import_module
@@ -12,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grade import _core
-from grade.blocks.grammar import Grammar, Wiring, make_grammar
+from grade.blocks.grammar import NOTHING, Grammar, Wiring, base_name, make_grammar
+from grade.blocks.library import read_library
+from grade.blocks.matching import match_library
 from grade.blocks.naming import names as make_names
 from grade.blocks.places import Places, best_library, find_places
 from grade.blocks.rules import body, body_lengths, rules_worth_keeping, tokens
@@ -284,7 +287,12 @@ def blocks(
         check_folder(Path(out))
         names = {**names_in(Path(out)), **(names or {})}
     graph_set, left_out = acyclic(graph_set)
-    found = replace(find(graph_set, chosen, names or {}, progress, begin), left_out=left_out)
+    if chosen.blocks is None:
+        found = find(graph_set, chosen, names or {}, progress, begin)
+    else:
+        refuse_limits(chosen)
+        found = find_known(graph_set, chosen, Path(chosen.blocks), names or {}, progress, begin)
+    found = replace(found, left_out=left_out)
     if out is not None:
         from grade.blocks.keeping import keep
 
@@ -292,11 +300,20 @@ def blocks(
     return found
 
 
+def refuse_limits(settings: BlocksSettings) -> None:
+    """Blocks of a library are taken as they are."""
+    default = BlocksSettings(graphs="")
+    for name in ("min_count", "min_graphs", "max_size", "outputs"):
+        if getattr(settings, name) != getattr(default, name):
+            raise InputError(
+                f"`{name}` limits the search for new blocks; leave it out or leave out `blocks`."
+            )
+
+
 def acyclic(graphs: GraphSet) -> tuple[GraphSet, tuple[str, ...]]:
     """The graphs without a directed cycle, and the names of the others; refuses a set that is left with none."""
-    cyclic = _core.cyclic_graphs(
-        graphs.node_offsets, graphs.out_offsets, graphs.out_targets, graphs.in_offsets
-    ).tolist()
+    levels = _core.block_levels(graphs.out_offsets, graphs.out_targets, graphs.in_offsets)
+    cyclic = np.unique(graphs.graphs_of(np.flatnonzero(levels == NOTHING))).tolist()
     if not cyclic:
         return graphs, ()
     if len(cyclic) == len(graphs):
@@ -323,17 +340,61 @@ def find(
         wiring, settings.min_count, settings.min_graphs, settings.max_size, settings.outputs, progress
     )
     kept = rules_worth_keeping(grammar)
+    _, counts, in_graphs = supports(grammar, kept)
+    # Look-alikes that the merging counted together and then told apart may be too few.
+    kept &= (counts >= settings.min_count) & (in_graphs >= settings.min_graphs)
+
+    def called(ranked: list[int]) -> list[str]:
+        types = [[wiring.type_names[t] for t in grammar.structure(symbol)[0]] for symbol in ranked]
+        return renamed(make_names(types), names)
+
+    return described(graphs, grammar, kept, called, settings, begin)
+
+
+def find_known(
+    graphs: GraphSet,
+    settings: BlocksSettings,
+    folder: Path,
+    names: Mapping[str, str],
+    progress: Progress | None,
+    begin: float,
+    wiring: Wiring | None = None,
+) -> Blocks:
+    """The same with the blocks of a folder. A wiring that tells more operators apart than the graphs do is that of a
+    model that is outlined; there, types are compared by the operators' names alone.
+    """
+    library = read_library(folder)
+    coarse = Wiring.of(graphs, not settings.ignore_operands)
+    plain = str if wiring is None else base_name
+    grammar, found = match_library(library, wiring or coarse, coarse, plain, wiring is None, progress)
+    kept = np.zeros(grammar.symbols, np.bool_)
+    kept[list(found)] = True
+
+    def called(ranked: list[int]) -> list[str]:
+        met: Counter[str] = Counter()
+        given = []
+        for symbol in ranked:
+            met[found[symbol]] += 1
+            number = met[found[symbol]]
+            given.append(found[symbol] if number == 1 else f"{found[symbol]}-{number}")
+        return renamed(given, names)
+
+    return described(graphs, grammar, kept, called, settings, begin)
+
+
+def described(
+    graphs: GraphSet,
+    grammar: Grammar,
+    kept: NDArray[np.bool_],
+    called: Callable[[list[int]], list[str]],
+    settings: BlocksSettings,
+    begin: float,
+) -> Blocks:
+    """Blocks with their names and supports, the one that saves most first."""
     places, counts, in_graphs = supports(grammar, kept)
     kept &= counts > 0
-    # Look-alikes that the merging counted together and then told apart may be too few.
-    few = kept & ((counts < settings.min_count) | (in_graphs < settings.min_graphs))
-    if few.any():
-        kept &= ~few
-        places, counts, in_graphs = supports(grammar, kept)
     saved = counts * (grammar.sizes - 1) - grammar.sizes
     ranked = sorted(np.flatnonzero(kept).tolist(), key=lambda s: (-int(saved[s]), -int(grammar.sizes[s]), s))
-    types = [[wiring.type_names[t] for t in grammar.structure(symbol)[0]] for symbol in ranked]
-    called = renamed(make_names(types), names)
     return Blocks(
         graphs,
         grammar,
@@ -348,7 +409,7 @@ def find(
                 int(grammar.sizes[symbol] * counts[symbol]),
                 symbol,
             )
-            for name, symbol in zip(called, ranked, strict=True)
+            for name, symbol in zip(called(ranked), ranked, strict=True)
         ],
         settings,
         time.perf_counter() - begin,

@@ -22,7 +22,7 @@ from grade.graphs.strings import ranges
 from grade.progress import Progress
 
 NO_LIMIT = 2**32 - 1
-NOTHING = 2**32 - 1  # the parts of a single node
+NOTHING = 2**32 - 1  # the parts of a single node, the level of a node on a cycle
 
 
 # Operators of two operands that can change places without changing the result, bit by bit.
@@ -207,13 +207,21 @@ class Grammar:
         return types, found[np.lexsort((found[:, 0], found[:, 1]))]
 
 
-def isomorphism_classes(wiring: Wiring) -> NDArray[np.uint32]:
-    """[graphs] numbers that are equal for isomorphic graphs of a set, found by exact comparison."""
+Lists = tuple[
+    NDArray[np.int64],
+    NDArray[np.uint32],
+    NDArray[np.uint32],
+    NDArray[np.int64],
+    NDArray[np.uint32],
+    NDArray[np.uint32],
+]
+
+
+def both_lists(wiring: Wiring) -> Lists:
+    """Lists of neighbours as the core takes them: offsets, other ends and labels of edges out, then of edges in."""
     order = np.argsort(wiring.sources, kind="stable")
     nodes = len(wiring.types)
-    return _core.graph_classes(
-        wiring.node_offsets,
-        wiring.types,
+    return (
         offsets_of(wiring.sources[order].astype(np.int64), nodes),
         wiring.targets[order],
         wiring.labels[order],
@@ -221,6 +229,17 @@ def isomorphism_classes(wiring: Wiring) -> NDArray[np.uint32]:
         wiring.sources,
         wiring.labels,
     )
+
+
+def levels_of(wiring: Wiring) -> NDArray[np.uint32]:
+    """[nodes] longest path from a source."""
+    lists = both_lists(wiring)
+    return _core.block_levels(lists[0], lists[1], lists[3])
+
+
+def isomorphism_classes(wiring: Wiring) -> NDArray[np.uint32]:
+    """[graphs] numbers that are equal for isomorphic graphs of a set, found by exact comparison."""
+    return _core.graph_classes(wiring.node_offsets, wiring.types, *both_lists(wiring))
 
 
 def make_grammar(
@@ -232,18 +251,11 @@ def make_grammar(
     progress: Progress | None = None,
 ) -> Grammar:
     """Merge units until nothing occurs often enough. For ``outputs`` above 1 the wiring must be made for that."""
-    nodes = len(wiring.types)
-    order = np.argsort(wiring.sources, kind="stable")
     try:
         made: dict[str, Any] = _core.block_grammar(
             wiring.node_offsets,
             wiring.types,
-            offsets_of(wiring.sources[order].astype(np.int64), nodes),
-            wiring.targets[order],
-            wiring.labels[order],
-            offsets_of(wiring.targets.astype(np.int64), nodes),
-            wiring.sources,
-            wiring.labels,
+            *both_lists(wiring),
             wiring.closed.astype(np.uint8),
             min(min_count, NO_LIMIT),  # no set has more of anything
             min(min_graphs, NO_LIMIT),

@@ -17,6 +17,8 @@ from grade.files import whole_file, writable_target
 if TYPE_CHECKING:
     from grade.blocks.finding import Blocks
 
+# Of every symbol: see `grade.blocks.grammar.Grammar`.
+ARRAYS = ("first", "second", "copies", "sizes", "roots", "read_offsets", "reads")
 RESULT, GRAMMAR, NAMES = "blocks.json", "grammar.npz", "names.json"
 MOST_DRAWN = 400  # nodes of a block whose structure is written out
 
@@ -51,13 +53,10 @@ def keep(found: "Blocks", folder: Path) -> None:
     with whole_file(folder / GRAMMAR) as path, path.open("wb") as file:
         np.savez_compressed(
             file,
-            first=grammar.first,
-            second=grammar.second,
-            copies=grammar.copies,
-            sizes=grammar.sizes,
-            roots=grammar.roots,
-            read_offsets=grammar.read_offsets,
-            reads=grammar.reads,
+            **{name: getattr(grammar, name) for name in ARRAYS},
+            block_symbols=np.array([block.symbol for block in found.blocks], np.int64),
+            type_names=np.array(wiring.type_names, np.str_),
+            label_names=np.array(wiring.label_names, np.str_).reshape(-1, 2),
             labels=grammar.labels,
             offsets=grammar.offsets,
             order=grammar.order,

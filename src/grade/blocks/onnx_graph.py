@@ -15,6 +15,8 @@ import numpy as np
 from grade.blocks.grammar import Wiring
 from grade.errors import InputError
 from grade.graphs import GraphSet
+from grade.graphs.concatenation import operand_vocabulary
+from grade.graphs.operands import operand_word
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +136,7 @@ def wired(
     words = [type_name(node) for node in nodes]
     vocabulary = sorted(set(words))
     pairs = sorted(arcs)  # by target, then source
+    words_of = operand_vocabulary()
     graphs = GraphSet.from_edges(
         node_counts=[len(nodes)],
         node_types=[vocabulary.index(word) for word in words],
@@ -143,6 +146,10 @@ def wired(
         graph_names=[name],
         node_names=[node.name or next(filter(None, node.output), "") for node in nodes],
         outputs=closed | ~np.isin(np.arange(len(nodes)), [source for _, source in pairs]),
+        operands=words_of.places(
+            [operand_word((slot, place) for place, slot in arcs[pair]) for pair in pairs]
+        ),
+        operand_vocabulary=words_of.words,
         origin=name,
     )
     labels = [tuple(sorted(arcs[pair])) for pair in pairs]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grade.blocks.finding import Blocks, Unit, find
+from grade.blocks.finding import Blocks, Unit, find, find_known, refuse_limits
 from grade.blocks.functions import Function, FunctionMaker, distinct
 from grade.blocks.onnx_graph import OnnxGraph, import_onnx, read_model
 from grade.errors import InputError
@@ -60,7 +60,7 @@ def outline(
     only: Path | None = None,
     progress: Progress | None = None,
 ) -> Outlined:
-    """Write a model with its repeated blocks as functions; ``only`` names a folder of blocks that are taken alone."""
+    """Write a model with its repeated blocks as functions; ``only`` names a folder of blocks to look for."""
     onnx = import_onnx()
     found, onnx_graph = model_blocks(path, min_count, max_size, only, progress)
     if out is not None:
@@ -96,12 +96,10 @@ def model_blocks(
             f"{path} has functions of the domain {DOMAIN} already; outline the model that it was made from."
         )
     settings = BlocksSettings(graphs=str(path), min_count=min_count, max_size=max_size)
-    found = find(onnx_graph.graphs, settings, {}, progress, begin, onnx_graph.wiring)
-    if only is not None:
-        from grade.blocks.known import only_known
-
-        found = only_known(found, only)
-    return found, onnx_graph
+    if only is None:
+        return find(onnx_graph.graphs, settings, {}, progress, begin, onnx_graph.wiring), onnx_graph
+    refuse_limits(settings)
+    return find_known(onnx_graph.graphs, settings, only, {}, progress, begin, onnx_graph.wiring), onnx_graph
 
 
 def check_target(path: Path, out: Path, external: bool) -> None:

@@ -10,6 +10,7 @@ from grade.terminal import command, progress_bar, show
     "grade blocks zoo --min-count 5 --out zoo-blocks",
     "grade blocks model.onnx",
     "grade blocks 'models/*.onnx' --min-graphs 2 --top 50 --json",
+    "grade blocks model.onnx --blocks zoo-blocks",
     called="blocks",
 )
 def blocks_of(settings: BlocksSettings, output: OutputSettings) -> None:
@@ -33,6 +34,7 @@ def blocks_of(settings: BlocksSettings, output: OutputSettings) -> None:
     app,
     "grade outline model.onnx --out outlined.onnx",
     "grade outline model.onnx --flat --min-count 4 --out outlined.onnx",
+    "grade outline model.onnx --blocks zoo-blocks --out outlined.onnx",
     "grade outline model.onnx --to pytorch --out model.py",
     called="outline",
 )

@@ -34,6 +34,12 @@ class BlocksSettings(Settings):
         "--ignore-operands",
         default=False,
     )
+    blocks: Path | None = option(
+        "Look for no new blocks but for those of this folder, which 'grade blocks --out' made.",
+        "--blocks",
+        default=None,
+        metavar="RUN",
+    )
     top: int = option("How many blocks to list.", "--top", default=20, metavar="N", least=0)
     model: str | None = option(
         "The graph whose outline to print; all of them in small sets when left out.",
@@ -70,7 +76,8 @@ class OutlineSettings(Settings):
         "Most operators of a block.", "--max-size", default=None, metavar="N", least=2
     )
     blocks: Path | None = option(
-        "Only blocks of this folder, which 'grade blocks --out' made, under the names that it gives.",
+        "Look for no new blocks but for those of this folder, which 'grade blocks --out' made; each one that is found"
+        " becomes a function of its name.",
         "--blocks",
         default=None,
         metavar="RUN",

@@ -1,0 +1,106 @@
+"""The blocks of a folder that `grade blocks --out` made, as a library for other sets."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from grade.blocks.grammar import NOTHING, Grammar, Wiring
+from grade.blocks.keeping import ARRAYS, GRAMMAR, RESULT
+from grade.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Library:
+    """Blocks to look for: the one that saved most first."""
+
+    folder: Path
+    grammar: Grammar  # its symbols; it has no units
+    symbols: list[int]
+    names: list[str]
+
+    @property
+    def operands(self) -> bool:
+        """Whether edges say which operands they feed."""
+        return any(word for _, word in self.grammar.wiring.label_names)
+
+
+def read_library(folder: Path) -> Library:
+    """Read the rules, their types and their names."""
+    if not (folder / RESULT).is_file():
+        raise InputError(f"{folder} holds no blocks; make it with 'grade blocks SET --out {folder}'.")
+    try:
+        rows: list[dict[str, Any]] = json.loads((folder / RESULT).read_text("utf-8"))["blocks"]
+        names = [str(row["name"]) for row in rows]
+        with np.load(folder / GRAMMAR, allow_pickle=False) as file:
+            arrays = {name: file[name].astype(np.int64) for name in ARRAYS}
+            symbols = file["block_symbols"].astype(np.int64)
+            type_names = tuple(map(str, file["type_names"].tolist()))
+            labels = tuple((str(edge), str(word)) for edge, word in file["label_names"].tolist())
+        library = Library(folder, symbols_only(arrays, type_names, labels), symbols.tolist(), names)
+        check(library)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, BadZipFile):
+        raise InputError(
+            f"The blocks in {folder} cannot be read; make them again with 'grade blocks SET --out {folder}'."
+        ) from None
+    return library
+
+
+def symbols_only(
+    arrays: dict[str, Any], type_names: tuple[str, ...], label_names: tuple[tuple[str, str], ...]
+) -> Grammar:
+    """A grammar without a graph."""
+    nothing = np.zeros(0, np.uint32)
+    wiring = Wiring(
+        np.zeros(1, np.int64),
+        nothing,
+        nothing,
+        nothing,
+        nothing,
+        np.zeros(0, np.bool_),
+        type_names,
+        label_names,
+        (),
+    )
+    none = np.zeros(0, np.int64)
+    return Grammar(
+        wiring,
+        types=int((arrays["first"] == NOTHING).sum()),
+        labels=none,
+        offsets=np.zeros(1, np.int64),
+        order=nothing,
+        levels=nothing,
+        **arrays,
+    )
+
+
+def check(library: Library) -> None:
+    """Refuse numbers that point at nothing: files can be damaged."""
+    grammar = library.grammar
+    symbols = np.arange(grammar.symbols)
+    rules = symbols[grammar.types :]
+    parts = [grammar.first[rules], np.where(grammar.copies[rules] > 0, 0, grammar.second[rules])]
+    sizes = np.where(
+        grammar.copies[rules] > 0,
+        grammar.copies[rules] * grammar.sizes[parts[0]],
+        grammar.sizes[parts[0]] + grammar.sizes[parts[1]],
+    )
+    labels, places = grammar.reads[:, 1], grammar.reads[:, 0]
+    readers = np.repeat(symbols, np.diff(grammar.read_offsets))
+    if not (
+        len(library.symbols) == len(library.names)
+        and grammar.types <= len(grammar.wiring.type_names)
+        and (grammar.first[: grammar.types] == NOTHING).all()
+        and all(grammar.types <= symbol < grammar.symbols for symbol in library.symbols)
+        and all(((part >= 0) & (part < rules)).all() for part in parts)
+        and (grammar.sizes[: grammar.types] == 1).all()
+        and (grammar.sizes[rules] == sizes).all()
+        and ((grammar.roots >= 0) & (grammar.roots < grammar.sizes)).all()
+        and len(readers) == len(grammar.reads)
+        and ((labels >= 0) & (labels < len(grammar.wiring.label_names))).all()
+        and ((places >= 0) & (places < grammar.sizes[readers])).all()
+    ):
+        raise ValueError("damaged")
