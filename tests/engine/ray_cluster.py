@@ -1,4 +1,8 @@
-"""A Ray cluster of two nodes on this machine: on the loopback address only, with a token, stopped by process id."""
+"""A Ray cluster of two nodes on this machine: on the loopback address only, with a token, stopped by process id.
+
+Ray listens on the loopback address alone where that is a node's own address, and takes another in its place where it
+can; so it is started with that taken away.
+"""
 
 import os
 import secrets
@@ -12,7 +16,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 STORE = 100_000_000  # bytes of each node's object store
-HOST, OTHER_HOST = "127.0.0.1", "127.0.0.2"  # both of them this machine
+HOST = "127.0.0.1"
+ON_LOOPBACK = (
+    "import ray._private.services as services; services.resolve_ip_for_localhost = lambda host: host;"
+    " services.get_node_ip_address = lambda address=None: '127.0.0.1';"
+    " from ray.scripts.scripts import main; main()"
+)
 PATIENCE = 60.0
 
 
@@ -36,17 +45,19 @@ class Cluster:
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN_PATH": str(token),
             "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # a process that connects takes the loopback address, too
         }
         self.nodes: list[subprocess.Popen[bytes]] = []
 
-    def start(self, host: str, *where: str) -> None:
-        command = [sys.executable, "-m", "ray.scripts.scripts", "start", *where, "--block"]
-        command += ["--node-ip-address", host, "--num-cpus", "1", "--object-store-memory", str(STORE)]
+    def start(self, *where: str) -> None:
+        command = [sys.executable, "-c", ON_LOOPBACK, "start", *where, "--block"]
+        environment = {**self.environment, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "1"}
+        command += ["--node-ip-address", HOST, "--num-cpus", "1", "--object-store-memory", str(STORE)]
         with (self.folder / "log").open("ab") as log:
             self.nodes.append(
                 subprocess.Popen(
                     command,
-                    env=self.environment,
+                    env=environment,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -57,23 +68,20 @@ class Cluster:
     def start_head(self) -> None:
         # Paths of sockets have a limit, so the folder must have a short name.
         short = ["--temp-dir", str(self.folder / "r"), "--include-dashboard", "false"]
-        self.start(HOST, "--head", "--port", self.address.rpartition(":")[2], *short)
+        self.start("--head", "--port", self.address.rpartition(":")[2], *short)
 
     def start_worker(self) -> None:
-        self.start(OTHER_HOST, "--address", self.address)
+        self.start("--address", self.address)
 
-    def workers_of(self, node: int) -> list[int]:
-        """Processes of a node that work on tasks, or wait for some."""
-        group, found = self.nodes[node].pid, []
+    def busy(self, *nodes: int) -> list[int]:
+        """Processes that work on tasks now, of these nodes or of all."""
+        groups, found = {self.nodes[node].pid for node in nodes or range(len(self.nodes))}, []
         for place in Path("/proc").glob("[0-9]*"):
             with suppress(OSError, ValueError):
-                parent_to_session = (place / "stat").read_text().rpartition(")")[2].split()[1:4]
-                if int(parent_to_session[2]) == group and (place / "cmdline").read_bytes().startswith(
-                    b"ray::"
-                ):
-                    name = (place / "cmdline").read_bytes()
-                    if b"Agent" not in name:
-                        found.append(int(place.name))
+                session = int((place / "stat").read_text().rpartition(")")[2].split()[3])
+                name = (place / "cmdline").read_bytes()
+                if session in groups and name.startswith((b"ray::work_on_block", b"ray::join_results")):
+                    found.append(int(place.name))
         return found
 
     def kill(self, node: int) -> None:

@@ -1,10 +1,13 @@
 """The same commands on a Ray cluster of two nodes and on this machine, byte for byte."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +75,7 @@ def test_sample(cluster: Cluster, zoo: Path, tmp_path: Path) -> None:
     assert (folders[0] / "parts.npz").read_bytes() == (folders[1] / "parts.npz").read_bytes()
 
 
-MINE = ("-k", "3-6", "--rank-by", "occurrences", "--list-size", "100", "--beam", "200")
+MINE = ("-k", "3-5", "--rank-by", "occurrences", "--list-size", "100", "--beam", "200")
 
 
 def mined(cluster: Cluster | None, graphs: Path, out: Path) -> bytes:
@@ -91,3 +94,68 @@ def test_verify(cluster: Cluster, zoo: Path) -> None:
         for support in found["supports"]:
             support.pop("seconds", None)
     assert here == there
+
+
+@pytest.mark.slow
+def test_a_wrong_token_is_refused_with_one_sentence(cluster: Cluster, zoo: Path, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("0" * 64)
+    done = subprocess.run(
+        [*GRADE, "census", str(zoo), "-k", "3", "--engine", "ray", "--address", cluster.address],
+        env={**cluster.environment, "RAY_AUTH_TOKEN_PATH": str(token)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert f"grade: The Ray cluster {cluster.address} does not let this process in" in done.stderr
+
+
+def test_ctrl_c_ends_with_one_line_and_stops_the_tasks(cluster: Cluster, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*GRADE, "census", "zoo", "-k", "7", "--engine", "ray", "--address", cluster.address],
+        env=cluster.environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(lambda: bool(cluster.busy()))
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (130, "grade: interrupted.\n")
+    wait_until(lambda: not cluster.busy())
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_a_killed_process_and_a_killed_machine_change_nothing(
+    cluster: Cluster, zoo: Path, tmp_path: Path
+) -> None:
+    """A process that works is killed; then a machine, with all that it held. The run goes on by itself."""
+    whole = mined(None, zoo, tmp_path / "here")
+    command = [*GRADE, "mine", str(zoo), *MINE, "--out", str(tmp_path / "there")]
+    process = subprocess.Popen(
+        [*command, "--engine", "ray", "--address", cluster.address],
+        env=cluster.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(lambda: bool(cluster.busy(0)))
+    for worker in cluster.busy(0):
+        os.kill(worker, signal.SIGKILL)
+    wait_until(lambda: bool(cluster.busy(1)) or process.poll() is not None)
+    assert process.poll() is None, process.communicate()[1]
+    cluster.kill(1)
+    try:
+        _, errors = process.communicate(timeout=200)
+        assert (process.returncode, errors) == (0, "")
+        assert (tmp_path / "there" / "catalogue.sqlite").read_bytes() == whole
+    finally:
+        cluster.start_worker()

@@ -12,6 +12,7 @@ import contextlib
 import logging
 import os
 import socket
+import sys
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -47,7 +48,9 @@ class RayEngine:
 
     @classmethod
     def connected(cls, address: str | None) -> "RayEngine":
-        """Connect to the cluster at the address; without one, to that of this machine, which is begun if need be."""
+        """Connect to the cluster at the address; without one, to that of this machine. None is begun: it would listen
+        to the whole network.
+        """
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent elsewhere
         try:
             import ray
@@ -57,13 +60,15 @@ class RayEngine:
             check_answers(address)
         try:
             with silenced():
-                ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+                ray.init(address=address or "auto", log_to_driver=False, logging_level=logging.ERROR)
+        except ConnectionError as error:
+            if address is None:
+                raise InputError(
+                    "No Ray cluster is found on this machine; start one with 'ray start --head', or give `address`."
+                ) from None
+            raise refused(address, error) from error
         except Exception as error:  # it has many, for a wrong token, version or address
-            text = " ".join(str(error).split())[:200]
-            raise InputError(
-                f"The Ray cluster {address or 'of this machine'} does not let this process in"
-                f" ({type(error).__name__}: {text})."
-            ) from error
+            raise refused(address or "of this machine", error) from error
         return cls(ray)
 
     @property
@@ -166,6 +171,14 @@ def errors_of_tasks(ray: Any) -> Iterator[None]:
         ) from error
 
 
+def refused(address: str, error: Exception) -> InputError:
+    text = " ".join(str(error).split())[:200]
+    return InputError(
+        f"The Ray cluster {address} does not let this process in ({type(error).__name__}: {text}); run the command on a"
+        " machine of it, with its token in RAY_AUTH_TOKEN_PATH and the same versions of Ray and Python."
+    )
+
+
 def check_answers(address: str) -> None:
     """Refuse an address that is none, or where nobody listens."""
     host, _, port = address.rpartition(":")
@@ -184,13 +197,16 @@ def check_answers(address: str) -> None:
 
 @contextlib.contextmanager
 def silenced() -> Iterator[None]:
-    """Without the lines that Ray writes where a command reports."""
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)
+    """Without the lines that Ray's native part writes to standard error, where a command has one sentence to say."""
+    sys.stderr.flush()
+    kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 2)
     try:
         yield
     finally:
-        logging.disable(before)
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nothing)
 
 
 def work_on_block(
