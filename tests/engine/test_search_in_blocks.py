@@ -43,7 +43,7 @@ def catalogue(graphs: GraphSet, folder: Path, engine: Engine, asked: dict[str, A
         ({"k": "5"}, {"fusible": True}),
         ({"k": "4", "complete": True, "rank_by": "graphs"}, {"min_graphs": 3}),
         ({"k": "5", "start_from": "Conv -> BatchNormalization -> *"}, {}),
-        ({"k": "4", "rank_by": "hybrid", "estimator": "frequency", "samples": 500, "list_size": 5}, {}),
+        ({"k": "4", "rank_by": "estimator", "estimator": "frequency", "samples": 500, "list_size": 5}, {}),
     ],
 )
 def test_catalogues(zoo: GraphSet, tmp_path: Path, asked: dict[str, Any], wishes: dict[str, Any]) -> None:
