@@ -76,11 +76,13 @@ def description(found: "Blocks") -> dict[str, Any]:
     """What blocks.json holds: the table with the parts of each block, and its structure unless it is large."""
     wiring = found.grammar.wiring
     data = {"format": 1, "version": __version__, **found.data()}
+    data |= {"graphs": found.settings.graphs, "digest": found.graphs.digest}
     for row, block in zip(data["blocks"], found.blocks, strict=True):
         row["parts"] = [found.text(unit) for unit in found.inside(block.symbol)]
         if block.nodes > MOST_DRAWN:
             continue
         types, edges = found.grammar.structure(block.symbol)
+        row["example"] = found.occurrences(block)[0].tolist()  # global node ids, in the order of the types
         row["node_types"] = [wiring.type_names[t] for t in types]
         row["edges"] = [
             [source, target, *(word for word in wiring.label_names[label] if word not in ("", "edge"))]

@@ -13,6 +13,7 @@ from grade.cli import (  # noqa: F401, I001 (the order of the help)
     block_commands,
     significance_commands,
     report_commands,
+    timing_commands,
 )
 from grade.cli.app import app, main
 

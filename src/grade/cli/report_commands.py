@@ -97,7 +97,7 @@ def occurrences(settings: OccurrencesSettings, output: OutputSettings) -> None:
     rows = [] if written else list(found)
     data = {
         "run": str(settings.run),
-        "pattern": str(found.pattern),
+        "pattern": found.what,
         "occurrences": len(found),
         "complete": found.complete,
         "files": [str(file) for file in written],
@@ -107,7 +107,7 @@ def occurrences(settings: OccurrencesSettings, output: OutputSettings) -> None:
 
     def lines() -> Iterator[str]:
         more = "" if found.complete else f"; there are more, raise --limit ({settings.limit:,})"
-        yield f"{found.pattern}: {len(found):,} occurrences{more}"
+        yield f"{found.what}: {len(found):,} occurrences{more}"
         yield from map(str, written)
         for row in rows:
             yield f"{row.graph}: {', '.join(row.nodes)}"

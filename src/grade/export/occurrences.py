@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grade import _core
 from grade.errors import InputError
@@ -42,15 +43,28 @@ class Occurrence:
 class Occurrences:
     """The occurrences of one pattern in a graph set."""
 
+    pattern: Pattern | None
+
     def __init__(
         self, graphs: GraphSet, pattern: Pattern, limit: int, fusible: bool = False, seconds: float = 60.0
     ) -> None:
         if limit < 1:
             raise InputError(f"`limit` is {limit}; give 1 or more.")
-        self.graphs, self.pattern = graphs, pattern
+        self.graphs, self.pattern, self.what = graphs, pattern, str(pattern)
         found = Verifier(graphs, 1, fusible).occurrences(pattern, limit + 1, seconds)
         self.complete = len(found) <= limit
         self.rows = found[:limit].astype(np.int64)  # [n, k] global node ids
+        self.begin()
+
+    @classmethod
+    def of_rows(cls, graphs: GraphSet, rows: NDArray[np.int64], what: str) -> "Occurrences":
+        """Known occurrences [n, k], ascending, of something that is no pattern: a block of any size."""
+        made = cls.__new__(cls)
+        made.graphs, made.pattern, made.what, made.rows, made.complete = graphs, None, what, rows, True
+        made.begin()
+        return made
+
+    def begin(self) -> None:
         self.notes: list[str] = []  # why there are no tensors, one sentence for each reason
         self.files: dict[str, ModelFile | InputError] = {}
 
@@ -129,7 +143,7 @@ class Occurrences:
         begin, end = self.graphs.node_offsets[graph : graph + 2].tolist()
         kept = {file.find(*self.place_of(node)) for node in range(begin, end)}
         chosen = [file.find(*self.place_of(int(node))) for node in row]
-        about = f"An occurrence of {self.pattern} in {self.graphs.graph_names[graph]}"
+        about = f"An occurrence of {self.what} in {self.graphs.graph_names[graph]}"
         return cut(file, chosen, kept, values=values, about=about)
 
     def first_cut(self, values: bool = False) -> tuple[Cutout, Occurrence]:
@@ -140,9 +154,7 @@ class Occurrences:
                 return self.cut(number, values), self[number]
             except InputError as error:
                 reasons.append(str(error))
-        raise InputError(
-            reasons[0] if reasons else f"{self.pattern} has no occurrence in {self.graphs.origin}."
-        )
+        raise InputError(reasons[0] if reasons else f"{self.what} has no occurrence in {self.graphs.origin}.")
 
     def write(self, to: str, out: Path, values: bool = False) -> list[Path]:
         """Write a file of all occurrences, or a folder with a model for each; returns what was written."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grade.export.model_files import import_onnx
-from grade.export.plan import BATCH, PLACEHOLDER, Operands, Step, Value, plan
+from grade.export.plan import PLACEHOLDER, SMALL_EXAMPLE, Example, Operands, Step, Value, plan
 from grade.graphs import Pattern
 
 OPSET, IR_VERSION = 21, 10  # what runtimes of 2024 and later read
@@ -32,11 +32,17 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
 NO_COUNTERPART = ("Gemm",)  # takes matrices only
 
 
-def onnx_model(pattern: Pattern, name: str = "motif", about: str = "", places: Operands = None) -> Any:
+def onnx_model(
+    pattern: Pattern,
+    name: str = "motif",
+    about: str = "",
+    places: Operands = None,
+    example: Example = SMALL_EXAMPLE,
+) -> Any:
     """The model, an ``onnx.ModelProto``; it has been checked."""
     onnx = import_onnx()
     helper, kinds = onnx.helper, onnx.TensorProto
-    steps = plan(pattern, places)
+    steps = plan(pattern, places, example)
     draw = np.random.default_rng(0)
     nodes, weights, functions = [], [], {}
     for number, step in enumerate(steps.steps):
@@ -68,7 +74,7 @@ def onnx_model(pattern: Pattern, name: str = "motif", about: str = "", places: O
 
     def described(value: Value) -> Any:
         return helper.make_tensor_value_info(
-            value.name, kinds.FLOAT, [BATCH, value.width, value.size, value.size]
+            value.name, kinds.FLOAT, [example.batch, value.width, value.size, value.size]
         )
 
     graph = helper.make_graph(

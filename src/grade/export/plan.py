@@ -60,6 +60,18 @@ Operands = dict[tuple[int, int], list[int]] | None  # (source, target) -> places
 
 
 @dataclass(frozen=True)
+class Example:
+    """Sizes of example values: [batch, width, size, size] where nothing asks for others."""
+
+    width: int = WIDTH
+    size: int = SIZE
+    batch: int = BATCH
+
+
+SMALL_EXAMPLE = Example()
+
+
+@dataclass(frozen=True)
 class Value:
     """What flows between operators: [batch, width, size, size]."""
 
@@ -91,7 +103,7 @@ class Plan:
     outputs: tuple[Value, ...]  # of the operators that feed no other
 
 
-def plan(pattern: Pattern, places: Operands = None) -> Plan:
+def plan(pattern: Pattern, places: Operands = None, example: Example = SMALL_EXAMPLE) -> Plan:
     """How to run a pattern. The order of operands is that of ``places``, or of edge types that are places.
 
     >>> block = Pattern.of([0, 1, 2], [[0, 1, 0], [0, 0, 1], [0, 0, 0]], ("Conv", "Relu", "Add"))
@@ -105,10 +117,10 @@ def plan(pattern: Pattern, places: Operands = None) -> Plan:
     for target, found in enumerate(sources):
         found.sort(key=lambda source: min(places.get((source, target), [LAST])))
     operators = [operator_of(label, len(sources[node])) for node, label in enumerate(pattern.type_names)]
-    while misfit := misfits(operators, sources, order):
+    while misfit := misfits(operators, sources, order, example.size):
         for node in misfit:
             operators[node] = PLACEHOLDER
-    return assemble(pattern, operators, sources, order, places)
+    return assemble(pattern, operators, sources, order, places, example)
 
 
 def operator_of(label: str, inputs: int) -> str:
@@ -122,7 +134,7 @@ def operator_of(label: str, inputs: int) -> str:
     return name if name in most and inputs <= most[name] else PLACEHOLDER
 
 
-def misfits(operators: list[str], sources: list[list[int]], order: list[int]) -> list[int]:
+def misfits(operators: list[str], sources: list[list[int]], order: list[int], size: int) -> list[int]:
     """Operators that cannot take part with any shapes; empty when all fit.
 
     A concatenation that is added to one of its own parts has no width. Parts of a concatenation, and the factors of a
@@ -133,7 +145,7 @@ def misfits(operators: list[str], sources: list[list[int]], order: list[int]) ->
     for node in order:
         if operators[node] == "Concat" and group[node] in upstream_groups(node, operators, sources, group):
             return [node]
-    sizes = sizes_of(operators, sources, order)
+    sizes = sizes_of(operators, sources, order, size)
     reductions = [node for node in order if operators[node] in REDUCTION]
     for node in order:
         if operators[node] in ("Concat", "MatMul") and len({sizes[source] for source in sources[node]}) > 1:
@@ -167,19 +179,19 @@ def upstream_groups(node: int, operators: list[str], sources: list[list[int]], g
     return found
 
 
-def sizes_of(operators: list[str], sources: list[list[int]], order: list[int]) -> list[int]:
+def sizes_of(operators: list[str], sources: list[list[int]], order: list[int], size: int) -> list[int]:
     """[nodes] height and width of each output: 1 behind a reduction, until it meets a value that is not reduced."""
-    sizes = [SIZE] * len(operators)
+    sizes = [size] * len(operators)
     for node in order:
         given = [sizes[source] for source in sources[node]]
         if operators[node] in REDUCTION:
             sizes[node] = 1
         elif operators[node] in BINARY and len(given) < 2:
-            sizes[node] = SIZE  # the other one comes from outside
+            sizes[node] = size  # the other one comes from outside
         elif operators[node] == "Resize":
-            sizes[node] = SIZE
+            sizes[node] = size
         else:
-            sizes[node] = max(given, default=SIZE)
+            sizes[node] = max(given, default=size)
     return sizes
 
 
@@ -204,9 +216,11 @@ def assemble(
     sources: list[list[int]],
     order: list[int],
     places: dict[tuple[int, int], list[int]],
+    example: Example,
 ) -> Plan:
     """Give every value its width and its size, and every operator the inputs that it lacks."""
-    group, sizes = width_groups(operators, sources), sizes_of(operators, sources, order)
+    group, sizes = width_groups(operators, sources), sizes_of(operators, sources, order, example.size)
+    least = example.width
     known: dict[int, int] = {}
 
     def width(of: int) -> int:
@@ -214,7 +228,7 @@ def assemble(
         if of not in known:
             parts = [sources[n] for n, g in enumerate(group) if g == of and operators[n] == "Concat"]
             known[of] = max(
-                [WIDTH, *(sum(width(group[i]) for i in part) + WIDTH * (len(part) < 2) for part in parts)]
+                [least, *(sum(width(group[i]) for i in part) + least * (len(part) < 2) for part in parts)]
             )
         return known[of]
 
@@ -248,7 +262,8 @@ def assemble(
             ]
             given = given[:1] if square else given
         elif not given:
-            given.append(from_outside(WIDTH if operator in CONVOLUTION else output.width, SIZE))
+            wide = least if operator in CONVOLUTION else output.width
+            given.append(from_outside(wide, example.size))
         in_order = operator not in ORDERED or all(places.get((source, node)) for source in sources[node])
         step = Step(node, pattern.type_names[node], operator, tuple(given), output, in_order, square)
         steps.append(replace(step, clamp=clamped(step, signs)))

@@ -80,7 +80,7 @@ def page(folder: RunFolder, catalogue: Catalogue, graphs: GraphSet | None = None
     size = catalogue.levels[-1]["size"] if catalogue.run["partial"] and catalogue.levels else settings["k"]
     return render(
         "page.html",
-        data=page_data(catalogue, graphs, folder.path.resolve().name),
+        data=page_data(folder, catalogue, graphs),
         run=catalogue.run,
         name=folder.path.resolve().name,
         settings=settings_used(settings),
@@ -93,6 +93,7 @@ def page(folder: RunFolder, catalogue: Catalogue, graphs: GraphSet | None = None
         stages=[(STAGES.get(stage, stage), seconds) for stage, seconds in timings.items()],
         seconds=sum(timings.values()),
         missing=missing,
+        data_latencies=any(latency_cell(folder, motif) for motif in catalogue.motifs),
         savings=any(motif.saving is not None for motif in catalogue.motifs),
         unnamed=graphs is not None and graphs.node_names is None,
         version=__version__,
@@ -146,13 +147,15 @@ def embedded(data: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def page_data(catalogue: Catalogue, graphs: GraphSet | None, run: str) -> dict[str, Any]:
+def page_data(folder: RunFolder, catalogue: Catalogue, graphs: GraphSet | None) -> dict[str, Any]:
     """All that the page's program shows."""
     palette, names = Palette(), Names()
     code = import_module("grade.export.on_page").code_of(catalogue, graphs) if graphs is not None else {}
     motifs = motif_data(catalogue, graphs, palette, names)
+    for motif, row in zip(catalogue.motifs, motifs, strict=True):
+        row["latency"] = latency_cell(folder, motif)
     return {
-        "run": run,
+        "run": folder.path.resolve().name,
         "nodes": catalogue.run["set"]["nodes"],
         "distinct": catalogue.run["distinct"],
         "motifs": motifs,
@@ -222,6 +225,27 @@ def motif_data(
             }
         )
     return rows
+
+
+def latency_cell(folder: RunFolder, motif: Motif) -> list[Any] | None:
+    """What `grade time` measured of a motif: [seconds that fusing saves over the set, apart, fused, device, threads,
+    [strategy, seconds, title or why it was left out] of each]. None where it did not.
+    """
+    try:
+        found = folder.json(f"latencies/pattern-{motif.id:04}.json")
+        if found is None or found["text"] != motif.text:
+            return None
+        rows = [
+            [r["strategy"], r["seconds"], r["title"] if r["seconds"] else r["reason"]]
+            for r in found["latencies"]
+        ]
+        seconds = {name: value for name, value, _ in rows}
+        saved = found["saved_seconds"]
+        total = None if saved is None else saved * (motif.support.disjoint or 0)
+        apart, fused = (seconds.get(found[key]) for key in ("apart", "fused"))
+        return [total, apart, fused, found["device"], found["threads"], rows]
+    except (LookupError, TypeError):  # another file in its place
+        return None
 
 
 def saving_cell(motif: Motif) -> list[Any] | None:

@@ -36,6 +36,7 @@ from grade.settings.report_settings import (
 )
 from grade.settings.sampling_settings import CensusSettings, SampleSettings
 from grade.settings.significance_settings import FeaturesSettings, SignificanceSettings
+from grade.settings.timing_settings import TimeSettings
 
 __all__ = [
     "PARAMETER",
@@ -63,6 +64,7 @@ __all__ = [
     "ScoreSettings",
     "Settings",
     "SignificanceSettings",
+    "TimeSettings",
     "TrainingSettings",
     "VerifySettings",
     "argument",

@@ -94,6 +94,15 @@ function withUnit(amount, unit) {
 
 const savingOf = ([total, unit, , , measured]) => `${measured ? "" : "~ "}${withUnit(total, unit)}`;
 
+const [hasSaving, hasLatency] = ["saving", "latency"].map((name) => motifs.some((motif) => motif[name]));
+
+function latencyOf({ latency }) {
+  if (!latency) return "";
+  const [, apart, fused] = latency;
+  if (apart === null || fused === null) return "timed";
+  return `${(1e3 * apart).toPrecision(3)} \u2192 ${(1e3 * fused).toPrecision(3)} ms`;
+}
+
 const percent = (nodes) => (100 * nodes) / Math.max(data.nodes, 1);
 const share = ([value, quality]) => `${MARKS[quality]}${percent(value).toFixed(1)} %`;
 
@@ -125,7 +134,7 @@ function row({ motif, variant }) {
     element("span", { className: `number ${extra}` }, element("small", { textContent: name }), value);
   const button = element(
     "button",
-    { className: `row${variant ? " variant" : ""}${motif.saving ? " saved" : ""}`, type: "button", onclick: () => go(motif.id) },
+    { className: `row${variant ? " variant" : ""}${hasSaving ? " saved" : ""}${hasLatency ? " timed" : ""}`, type: "button", onclick: () => go(motif.id) },
     element("span", { className: "rank", textContent: `#${motif.id}` }),
     element("span", { className: "mini" }, mini(motif.picture)),
     words(motif.key, { className: "words" }),
@@ -133,7 +142,8 @@ function row({ motif, variant }) {
     number("occurrences", amount(motif.occurrences)),
     number("graphs", amount(motif.graphs), "extra"),
     number("disjoint", amount(motif.disjoint), "extra"),
-    motif.saving ? number("saving", savingOf(motif.saving), "extra") : null,
+    hasSaving ? number("saving", motif.saving ? savingOf(motif.saving) : "", "extra") : null,
+    hasLatency ? number("apart \u2192 fused", latencyOf(motif), "extra") : null,
     number("nodes", String(motif.nodes), "extra"),
   );
   return marked(button, motif);
@@ -422,6 +432,12 @@ function show(id) {
   const { attributes, as_in: place } = code[id] ?? {};
   if (attributes && attributes.length) {
     body.append(section(`Attributes, as in ${place[0]}`, table(attributes.map(([name, kind, text]) => [name, kind, text]))));
+  }
+  if (motif.latency) {
+    const [total, , , device, threads, timed] = motif.latency;
+    const rows = timed.map(([name, seconds, title]) => [name, seconds === null ? "\u2013" : withUnit(seconds, "seconds"), title]);
+    if (total !== null) rows.push(["measured saving", withUnit(total, "seconds"), "of all disjoint occurrences: operators apart less fused, in one layout"]);
+    body.append(section(`Latency on ${device}, ${threads} thread${threads > 1 ? "s" : ""}`, table(rows)));
   }
   if (motif.listed.length) body.append(listed(motif));
   const variants = variantsOf(motif).map((other) => other.id);
