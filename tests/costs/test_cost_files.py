@@ -104,7 +104,7 @@ def test_mining_by_saving_end_to_end(tmp_path: Path) -> None:
     arguments = ("-k", "3", "--rank-by", "saving", "--all", "--top", "3", "--out", "run2", "--costs")
     found = json.loads(mine(tmp_path, *arguments, "costs.csv", "--json"))
     first = found["motifs"][0]
-    assert first["text"] == "BatchNormalization -> Relu -> Conv"
+    assert first["key"] == "BatchNormalization -> Relu -> Conv"
     assert first["saving"]["basis"] == "measured"
     assert first["saving"]["total"] == 2e9 * first["disjoint"]
     assert found["motifs"][1]["saving"]["basis"].startswith("default sizes")

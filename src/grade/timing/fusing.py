@@ -106,8 +106,10 @@ def sorted_parts(case: Case, parts: list[list[Any]]) -> list[list[Any]]:
     ordered = []
     while waiting:
         ready = next((n for n in waiting if needs[n] <= done), None)
-        if ready is None:
-            raise UnavailableError("its fused parts wait for each other")
+        if ready is None:  # two of them wait for each other: one goes back to its operators
+            largest = max(waiting, key=lambda n: len(parts[n]))
+            others = [part for n, part in enumerate(parts) if n != largest]
+            return sorted_parts(case, [*others, *([node] for node in parts[largest])])
         waiting.remove(ready)
         done.add(ready)
         ordered.append(parts[ready])

@@ -48,11 +48,12 @@ def supported(case: Case, node: Any) -> bool:
     return kind in POINTWISE
 
 
-def groups_of(case: Case, nodes: Sequence[Any]) -> list[list[Any]]:
-    """Sets of operators for one kernel each, in their order: connected, of one full shape, and convex."""
+def groups_of(case: Case, wanted: Sequence[Any]) -> list[list[Any]]:
+    """Sets of some operators for one kernel each, in their order: connected, of one full shape, and convex."""
+    nodes, among = case.nodes, {id(node) for node in wanted}
     producer = {value: number for number, node in enumerate(nodes) for value in node.output if value}
     sources = [[producer[v] for v in reads_of(node) if v in producer] for node in nodes]
-    fits = [supported(case, node) for node in nodes]
+    fits = [id(node) in among and supported(case, node) for node in nodes]
     group: dict[int, int] = {}
     for number in range(len(nodes)):
         if not fits[number]:
