@@ -11,12 +11,14 @@ from typing import Any
 import torch
 
 from grade import __version__
+from grade.blocks.keeping import RESULT
 from grade.costs import Saving, Savings, read_costs
 from grade.errors import InputError
 from grade.export.shapes import sizes_from_files
 from grade.files import whole_file, writable_target
 from grade.machine import thread_count
 from grade.progress import NEVER, Deadline, Progress
+from grade.runs import RunFolder
 from grade.sealed import save_json
 from grade.settings import TimeSettings
 from grade.timing.cases import Found, find_case
@@ -175,7 +177,11 @@ def store(run: Path, timed: Timed) -> None:
     """Keep it in the folder, for `grade report`."""
     folder = run / FOLDER
     folder.mkdir(exist_ok=True)
-    save_json(folder / f"pattern-{timed.pattern:04}.json", timed.data())
+    name = f"{FOLDER}/pattern-{timed.pattern:04}.json"
+    if (run / RESULT).is_file():  # blocks
+        save_json(run / name, timed.data(), name)
+    else:
+        RunFolder.open(run).save_json(name, timed.data())
 
 
 def check_costs(path: Path) -> None:
