@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from grade import _core
 from grade.blocks.grammar import NOTHING, Grammar, Wiring, base_name, make_grammar
 from grade.blocks.library import read_library
-from grade.blocks.matching import match_library
+from grade.blocks.library_matches import match_library
 from grade.blocks.naming import names as make_names
 from grade.blocks.places import Places, best_library, find_places
 from grade.blocks.rules import body, body_lengths, rules_worth_keeping, tokens

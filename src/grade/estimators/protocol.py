@@ -28,7 +28,7 @@ MODEL_FILE, TENSOR_FILE = "model.json", "model.safetensors"
 
 MODULES = {
     "frequency": "grade.estimators.frequency",
-    "parts": "grade.estimators.parts",
+    "parts": "grade.estimators.parts_only",
     **{
         name: f"grade.estimators.models.{name}"
         for name in ("autoregressive", "disco", "digress", "defog", "graphvae")

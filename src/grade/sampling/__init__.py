@@ -1,8 +1,8 @@
 """Counting and drawing subgraphs: one file per method."""
 
 from grade.sampling import ars, nrs, rand_esu, rand_fase, stratified  # each registers its sampler
-from grade.sampling.base import Draw, Request, Sampler, samplers
 from grade.sampling.draws import sample
+from grade.sampling.sampler import Draw, Request, Sampler, samplers
 
 __all__ = [
     "Draw",

@@ -14,7 +14,7 @@ import numpy as np
 
 from grade import _core
 from grade.errors import InputError
-from grade.sampling.base import Draw, Request, samplers
+from grade.sampling.sampler import Draw, Request, samplers
 
 MOST_ATTEMPTS = 1_000_000_000  # about a minute of one core
 

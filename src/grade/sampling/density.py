@@ -18,8 +18,8 @@ from grade.errors import InputError
 from grade.graphs import GraphSet, PatternTable, SubgraphSample
 from grade.machine import available_memory
 from grade.progress import Progress
-from grade.sampling.base import Request, Sampler
 from grade.sampling.census import Census, take_census
+from grade.sampling.sampler import Request, Sampler
 
 FIRST_BATCH = 1_000
 MOST_DRAWS = 100_000_000

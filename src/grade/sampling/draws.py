@@ -11,10 +11,10 @@ from grade.errors import InputError
 from grade.graphs import GraphSet, SubgraphSample
 from grade.machine import available_memory, thread_count
 from grade.progress import Progress
-from grade.sampling.base import WEIGHTINGS, Request, samplers
 from grade.sampling.census import Census, check_size
 from grade.sampling.density import census_for, check_density, draw_to_density, reached_density
 from grade.sampling.part_census import MOST_NODES, count_parts
+from grade.sampling.sampler import WEIGHTINGS, Request, samplers
 
 BYTES_PER_DRAW, BYTES_PER_MEMBER = 48, 12  # the most that any sampler holds at a time
 

@@ -13,7 +13,7 @@ of fewer than k nodes, from which no draw can succeed, are left out, and so are 
 import numpy as np
 
 from grade import _core
-from grade.sampling.base import Draw, Request, samplers
+from grade.sampling.sampler import Draw, Request, samplers
 
 
 @samplers.register("nrs")

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from grade import _core
 from grade.errors import InputError
-from grade.sampling.base import Draw, Request, samplers
+from grade.sampling.sampler import Draw, Request, samplers
 from grade.sampling.tree_in_blocks import sample_tree_in_blocks
 
 CAPACITY = 2**17  # the least number of partial subgraphs held

@@ -12,8 +12,8 @@ all weights by one factor.) With ``weighting="graphs"`` all weights are 1.
 """
 
 from grade.graphs import PatternTable
-from grade.sampling.base import Draw, Request, samplers
 from grade.sampling.rand_esu import sample_tree, tree_facts
+from grade.sampling.sampler import Draw, Request, samplers
 
 
 @samplers.register("rand-fase")

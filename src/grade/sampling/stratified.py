@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from grade import _core
 from grade.errors import InputError
 from grade.graphs import PatternTable
-from grade.sampling.base import Draw, Request, samplers
+from grade.sampling.sampler import Draw, Request, samplers
 
 
 @samplers.register("stratified")

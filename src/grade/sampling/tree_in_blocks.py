@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from grade import _core
 from grade.engine import Crew, Part, Spread
-from grade.sampling.base import Request
+from grade.sampling.sampler import Request
 
 MOST_PASSES = 2000
 SURE_PASSES = 64  # before a request can be found hopeless

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from grade.estimators import fit, load_estimator, preset, preset_for
-from grade.estimators.evidence.candidates import candidates
+from grade.estimators.evidence.candidate_patterns import candidates
 from grade.estimators.evidence.part_sources import part_sources
 from grade.estimators.evidence.posterior import Posterior
 from grade.evaluation.correlation import spearman
@@ -117,8 +117,8 @@ def test_candidates_are_all_that_can_occur_or_stand_for_them(monkeypatch: pytest
     assert whole is not None
     assert whole.whole
     assert (whole.patterns.find(own.patterns) >= 0).all()
-    monkeypatch.setattr("grade.estimators.evidence.candidates.MOST", 20_000)
-    monkeypatch.setattr("grade.estimators.evidence.candidates.FEW", 300)
+    monkeypatch.setattr("grade.estimators.evidence.candidate_patterns.MOST", 20_000)
+    monkeypatch.setattr("grade.estimators.evidence.candidate_patterns.FEW", 300)
     some = candidates(own.parts, seen, 4)
     assert some is not None
     assert not some.whole

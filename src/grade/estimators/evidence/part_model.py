@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from grade.estimators.evidence.candidates import Candidates
+from grade.estimators.evidence.candidate_patterns import Candidates
 from grade.estimators.evidence.part_sources import SOURCES, affordable_size, part_sources
 from grade.estimators.evidence.raking import Raking, rake
 from grade.estimators.evidence.rates import Rates, fit_rates

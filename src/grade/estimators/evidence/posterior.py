@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from grade.estimators.evidence.candidates import Candidates, candidates
+from grade.estimators.evidence.candidate_patterns import Candidates, candidates
 from grade.estimators.evidence.exchangeable import ExchangeableTypes, MergedParts
 from grade.estimators.evidence.part_model import FEWEST_SEEN, PartModel, fit_part_model
 from grade.estimators.evidence.raking import Raking
@@ -185,7 +185,7 @@ class Posterior:
         def worth() -> bool:
             for i, sample in enumerate(samples):
                 if sample.size in self.sizes:
-                    self.weigh(i, sample, known[sample.size], settings)
+                    self.weigh_network(i, sample, known[sample.size], settings)
             return self.asked
 
         estimator.worth = worth
@@ -201,7 +201,7 @@ class Posterior:
         sizes = [self.sizes.get(k) for k in self.counts.tables]
         return any(model is None or model.network[2] > 0 for model in sizes)
 
-    def weigh(
+    def weigh_network(
         self, place: int, sample: SubgraphSample, known: Candidates | None, settings: EstimatorSettings
     ) -> None:
         """Find what the network adds to the parts, by the patterns that its trial was not shown."""
