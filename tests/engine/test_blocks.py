@@ -44,6 +44,32 @@ def test_a_slice_that_is_not_there_is_refused(zoo: GraphSet, tmp_path: Path) -> 
         load_graph_set(tmp_path / "set", (5, 13))
 
 
+@pytest.mark.parametrize(
+    "array", ["node_offsets", "node_types", "out_offsets", "out_targets", "in_sources", "in_types"]
+)
+def test_a_slice_that_is_not_what_was_saved_is_refused(zoo: GraphSet, tmp_path: Path, array: str) -> None:
+    """A changed bit is found by who opens the graphs near it, without a look at the others."""
+    save_graph_set(zoo, tmp_path / "set")
+    place = tmp_path / "set" / f"{array}.npy"
+    content = bytearray(place.read_bytes())
+    content[-3] ^= 1
+    place.write_bytes(bytes(content))
+    with pytest.raises(InputError, match=rf"set is damaged \({array}.npy"):
+        load_graph_set(tmp_path / "set", (10, 12))
+
+
+def test_a_slice_does_not_mind_damage_far_away(zoo: GraphSet, tmp_path: Path) -> None:
+    graphs = zoo.subset(np.tile(np.arange(len(zoo)), 40))  # 167,480 nodes: several stretches
+    save_graph_set(graphs, tmp_path / "set")
+    types = tmp_path / "set" / "node_types.npy"
+    content = bytearray(types.read_bytes())
+    content[-3] ^= 1
+    types.write_bytes(bytes(content))
+    assert load_graph_set(tmp_path / "set", (12, 24)).digest == zoo.digest
+    with pytest.raises(InputError, match="node_types"):
+        load_graph_set(tmp_path / "set", (12, 480))
+
+
 def test_blocks_cover_the_set_and_are_of_bounded_size() -> None:
     random = np.random.default_rng(0)
     for graphs in (1, 7, 3000):

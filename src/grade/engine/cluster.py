@@ -15,6 +15,7 @@ import socket
 import sys
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import grade
@@ -231,6 +232,7 @@ def part_at(source: str | GraphSet, digest: str, first: int, last: int, first_no
                 raise InputError(
                     f"{source} is another graph set on {socket.gethostname()}; let all machines see the same."
                 )
+            graphs = replace(graphs, folder=source)  # for what may be said of it
         else:
             graphs = source
         opened[key] = Part(graphs, first, first_node)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     **{f"{name}.data": np.dtype(np.uint8) for name in TABLES},
     **{f"{name}.offsets": np.dtype(np.int64) for name in TABLES},
 }
+STRETCH = 2**16  # entries of an array that share a checksum
 PLACES = ("file_paths.data", "file_paths.offsets")  # say where files lie, and nothing of what they hold
 
 
@@ -83,6 +85,37 @@ def checksum(array: NDArray[Any], dtype: np.dtype[Any]) -> str:
     'ae4b3280'
     """
     return hashlib.sha256(np.ascontiguousarray(array, dtype).data).hexdigest()
+
+
+def checksums(array: NDArray[Any], dtype: np.dtype[Any]) -> tuple[str, str]:
+    """(the checksum of an array, those of its stretches)."""
+    return checksum(array, dtype), checksum_by_stretch(array, dtype)
+
+
+def checksum_by_stretch(array: NDArray[Any], dtype: np.dtype[Any]) -> str:
+    """The CRC-32 of every `STRETCH` entries, eight hexadecimal digits each: enough to check a slice by itself.
+
+    >>> checksum_by_stretch(np.arange(STRETCH + 1), np.dtype(np.uint8))
+    'b11de6a1d202ef8d'
+    """
+    whole = np.ascontiguousarray(array, dtype)
+    pieces = (whole[begin : begin + STRETCH] for begin in range(0, len(whole), STRETCH))
+    return "".join(f"{zlib.crc32(piece.data):08x}" for piece in pieces)
+
+
+def stretch_that_differs(array: NDArray[Any], known: str, begin: int, end: int) -> bool:
+    """Whether entries begin .. end - 1, or others near them, are not those whose checksums are known.
+
+    >>> array = np.arange(10, dtype=np.uint8)
+    >>> stretch_that_differs(array, checksum_by_stretch(array, array.dtype), 3, 5)
+    False
+    >>> stretch_that_differs(array[::-1], checksum_by_stretch(array, array.dtype), 3, 5)
+    True
+    """
+    first = begin // STRETCH
+    last = -(-max(end, begin) // STRETCH)
+    near = array[first * STRETCH : last * STRETCH]
+    return checksum_by_stretch(near, array.dtype) != known[8 * first : 8 * last]
 
 
 def digest_of(checksums: Mapping[str, str], vocabularies: Mapping[str, tuple[str, ...]]) -> str:

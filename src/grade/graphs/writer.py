@@ -35,7 +35,7 @@ from grade.graphs.concatenation import (
 from grade.graphs.graph_set import MAX_NODES, GraphSet
 from grade.graphs.origins import NO_FILE
 from grade.graphs.storage import check_target, write_description
-from grade.graphs.stored_arrays import DTYPES, TABLES, checksum
+from grade.graphs.stored_arrays import DTYPES, TABLES, checksums
 from grade.graphs.strings import StringTable
 from grade.progress import Stopped
 
@@ -241,7 +241,7 @@ class GraphSetWriter:
             file.write(npy_header(DTYPES[name], self.lengths[name]))
             file.close()
             whole = np.lib.format.open_memmap(self.working / f"{name}.npy", mode="r")
-            arrays[name] = self.lengths[name], checksum(whole, DTYPES[name])
+            arrays[name] = self.lengths[name], *checksums(whole, DTYPES[name])
         files = self.lengths["file_paths.offsets"] - 1 if "origins" in self.known else 0
         write_description(
             self.working,
