@@ -39,6 +39,24 @@ def block_levels(
 ) -> NDArray[np.uint32]:
     """[nodes] longest path from a source; 2^32 - 1 on a directed cycle, a self-loop included, and below one."""
 
+def grown_regions(
+    types: NDArray[np.uint32],
+    out_offsets: NDArray[np.int64],
+    out_targets: NDArray[np.uint32],
+    out_labels: NDArray[np.uint32],
+    in_offsets: NDArray[np.int64],
+    in_sources: NDArray[np.uint32],
+    in_labels: NDArray[np.uint32],
+    closed: NDArray[np.uint8],
+    order: NDArray[np.uint32],
+    begin_offsets: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    sizes: NDArray[np.uint32],
+    roots: NDArray[np.uint32],
+    max_size: int,
+) -> list[tuple[int, int, int, NDArray[np.uint32]]]:
+    """(block, size, root, nodes [occurrences * size]) of the blocks that grow."""
+
 def region_occurrences(
     types: NDArray[np.uint32],
     out_offsets: NDArray[np.int64],

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from grade import _core
 from grade.blocks.grammar import NOTHING, Grammar, Wiring, base_name, make_grammar
+from grade.blocks.growth import Grown, grown_regions
 from grade.blocks.library import read_library
 from grade.blocks.library_matches import match_library
 from grade.blocks.naming import names as make_names
@@ -100,6 +101,14 @@ class Blocks:
             self.graphs.graph_names, self.graphs.node_counts.tolist(), self.units_of.tolist(), strict=True
         )
         return [Model(*row) for row in rows]
+
+    @cached_property
+    def unreached(self) -> list[Grown]:
+        """Larger regions that repeat as often as a block and that no merge reached."""
+        if self.settings.blocks is not None:  # a library is taken as it is
+            return []
+        named = [(block.name, block.symbol) for block in self.blocks]
+        return grown_regions(self.grammar, self.places, named, self.settings.max_size)
 
     @cached_property
     def by_symbol(self) -> dict[int, Block]:
@@ -209,7 +218,7 @@ class Blocks:
         return nodes
 
     def data(self) -> dict[str, Any]:
-        """For JSON: nodes, units, rules, seconds, blocks, library, models, left_out."""
+        """For JSON: nodes, units, rules, seconds, blocks, library, models, unreached, left_out."""
         library = self.library(LIBRARY_SIZES[-1])
         return {
             "set": self.graphs.origin,
@@ -223,6 +232,10 @@ class Blocks:
                 for size in LIBRARY_SIZES
             ],
             "models": [asdict(model) for model in self.models],
+            "unreached": [
+                {name: getattr(region, name) for name in ("block", "nodes", "count", "graphs", "coverage")}
+                for region in self.unreached
+            ],
             "left_out": list(self.left_out),
         }
 

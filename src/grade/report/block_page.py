@@ -17,6 +17,7 @@ MOST_MODELS, MOST_BLOCKS = 300, 400  # that the page shows; a note says so when 
 MOST_DRAWN = 120  # units of a picture
 MATRIX = 30  # blocks
 LIBRARY = 100
+MOST_UNREACHED = 50
 IN_NOTEBOOK = 10
 SHARED_BY = 12  # models that a block lists
 
@@ -43,6 +44,7 @@ def block_page(found: Blocks) -> str:
     """The page as text."""
     shown = found.blocks[:MOST_BLOCKS]
     library = found.library(LIBRARY)
+    names = {block.name: i for i, block in enumerate(shown)}
     return render(
         "blocks.html",
         program_file="blocks.js",
@@ -51,11 +53,16 @@ def block_page(found: Blocks) -> str:
             "models": [model_data(found, graph) for graph in model_order(found)],
             "blocks": [block_data(found, block.symbol) for block in shown],
             "library": [[found.blocks.index(block), covered] for block, covered in library],
+            "unreached": [
+                [names.get(each.block, -1), each.block, each.nodes, each.count, each.graphs, each.coverage]
+                for each in found.unreached[:MOST_UNREACHED]
+            ],
             "matrix": matrix(found, [block.symbol for block, _ in library[:MATRIX]]),
         },
         found=found,
         models=len(found.graphs),
         left_models=max(len(found.graphs) - MOST_MODELS, 0),
+        left_unreached=max(len(found.unreached) - MOST_UNREACHED, 0),
         left_blocks=max(len(found.blocks) - MOST_BLOCKS, 0),
         version=__version__,
     )

@@ -45,6 +45,7 @@ def all_lines(found: Blocks, top: int, model: str | None) -> Iterator[str]:
             )
         if len(found.blocks) > top:
             yield f"{len(found.blocks) - top:,} more blocks; raise `top` to see them."
+    yield from unreached_lines(found, min(top, NAMED))
     library = found.library(LIBRARY_SIZES[-1])
     if library:
         sizes = [size for size in LIBRARY_SIZES if size <= len(library)] or [len(library)]
@@ -52,6 +53,27 @@ def all_lines(found: Blocks, top: int, model: str | None) -> Iterator[str]:
         yield ""
         yield f"A library covers: {', '.join(shares)} of all nodes."
     yield from outlines(found, model)
+
+
+def unreached_lines(found: Blocks, top: int) -> Iterator[str]:
+    """Larger regions that no merge reached."""
+    regions = found.unreached
+    if not regions or not top:
+        return
+    one = len(regions) == 1
+    yield ""
+    yield (
+        f"{len(regions):,} larger region{' repeats' if one else 's repeat'} as often as a block inside; more frequent"
+        f" pairs took {'its' if one else 'their'} nodes:"
+    )
+    for region in regions[:top]:
+        share = 100 * region.coverage / max(found.nodes, 1)
+        yield (
+            f"{region.nodes:>7,} {region.count:>8,} {region.graphs:>7,} {share:>7.1f} %"
+            f"  around {region.block} ({found[region.block].nodes:,} nodes)"
+        )
+    if len(regions) > top:
+        yield f"{len(regions) - top:,} more of them are in the JSON output."
 
 
 def outline_lines(done: Outlined, out: Path) -> Iterator[str]:

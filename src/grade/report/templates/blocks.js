@@ -1,6 +1,6 @@
 "use strict";
 // Everything that is shown comes from the embedded data and is written as text; pictures are made by the program.
-const { nodes, models, blocks, library, matrix } = JSON.parse(document.getElementById("data").textContent);
+const { nodes, models, blocks, library, unreached, matrix } = JSON.parse(document.getElementById("data").textContent);
 const find = (id) => document.getElementById(id);
 const number = (n) => n.toLocaleString("en");
 const share = (n) => `${((100 * n) / Math.max(nodes, 1)).toFixed(1)} %`;
@@ -83,21 +83,26 @@ function choose(model, remember = true) {
   show([chosen], remember);
 }
 
+function bar(coverage) {
+  const made = element("span", { className: "bar" });
+  made.style.width = `${(100 * coverage) / Math.max(nodes, 1)}%`;
+  return made;
+}
+
+function open(block) {
+  show([block]);
+  find("crumbs").scrollIntoView({ block: "start" });
+}
+
 function row(block, i) {
-  const bar = element("span", { className: "bar" });
-  bar.style.width = `${(100 * block.coverage) / Math.max(nodes, 1)}%`;
-  const open = () => {
-    show([block]);
-    find("crumbs").scrollIntoView({ block: "start" });
-  };
   const made = element(
     "tr",
-    { onclick: open },
+    { onclick: () => open(block) },
     element("th", { scope: "row" }, element("button", { type: "button", textContent: block.name })),
     element("td", { textContent: number(block.nodes) }),
     element("td", { textContent: number(block.count) }),
     element("td", { textContent: number(block.graphs) }),
-    element("td", {}, share(block.coverage), bar),
+    element("td", {}, share(block.coverage), bar(block.coverage)),
     element("td", { className: "key", textContent: block.parts.slice(0, 8).map(([text]) => text).join("; ") + (block.parts.length > 8 ? "; ..." : "") }),
   );
   made.dataset.block = String(i);
@@ -114,16 +119,27 @@ function search() {
   find("count").textContent = shown.length ? `${number(shown.length)} of ${number(blocks.length)}` : "no block matches";
 }
 
+function growing() {
+  if (!unreached.length) return find("growing").remove();
+  for (const [i, name, size, count, graphs, coverage] of unreached) {
+    const known = i >= 0;
+    find("unreached").append(element(
+      "tr",
+      known ? { onclick: () => open(blocks[i]) } : {},
+      element("th", { scope: "row" }, element("button", { type: "button", textContent: name, disabled: !known })),
+      ...[size, count, graphs].map((n) => element("td", { textContent: number(n) })),
+      element("td", {}, share(coverage), bar(coverage)),
+    ));
+  }
+}
+
 function sharing() {
   if (!matrix.blocks.length) return find("sharing").remove();
   find("heads").append(element("th"));
   for (const block of matrix.blocks) {
     const name = block < blocks.length ? blocks[block].name : `block ${block + 1}`;
     const head = element("button", { type: "button", textContent: name, title: name, disabled: block >= blocks.length });
-    head.onclick = () => {
-      show([blocks[block]]);
-      find("crumbs").scrollIntoView({ block: "start" });
-    };
+    head.onclick = () => open(blocks[block]);
     find("heads").append(element("th", { scope: "col" }, head));
   }
   const most = Math.log1p(Math.max(1, ...matrix.rows.flat()));
@@ -182,6 +198,7 @@ find("model").addEventListener("change", () => choose(Number(find("model").value
 find("search").addEventListener("input", search);
 window.addEventListener("popstate", follow);
 search();
+growing();
 sharing();
 curve();
 follow();
