@@ -24,7 +24,7 @@ UNSEEN = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class FrequencySettings(EstimatorSettings):
-    """There is nothing to choose."""
+    """This estimator has no settings of its own."""
 
     estimator: ClassVar[str] = "frequency"
 

@@ -10,13 +10,13 @@ from grade.settings import EstimatorSettings
 
 @dataclass(frozen=True, kw_only=True)
 class PartsSettings(EstimatorSettings):
-    """There is nothing to choose."""
+    """This estimator has no settings of its own."""
 
     estimator: ClassVar[str] = "parts"
 
 
 @estimators.register("parts")
 class Parts(Posterior):
-    """What `grade.estimators.evidence.posterior` says without a network."""
+    """The posterior of `grade.estimators.evidence.posterior` without a network."""
 
     settings_type: ClassVar[type[EstimatorSettings]] = PartsSettings

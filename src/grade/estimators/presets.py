@@ -26,8 +26,8 @@ from grade.graphs import SubgraphSample
 from grade.settings import EstimatorSettings
 
 PRESETS = ("default", "fast", "best", "paper")
-# A fit of 10,000 occurrences shall take less than two minutes on two cores, and 20 seconds with the preset fast. Few
-# patterns need few steps: what is left, the counts of the sample correct.
+# A fit of 10,000 occurrences takes less than two minutes on two cores, and 20 seconds with the preset fast.
+# Few patterns need few steps: the counts of the sample correct the rest.
 MOST_STEPS = {"fast": 400, "default": 1_500, "best": 3_000}
 STEPS_PER_PATTERN = 10
 MANY = 5_000  # patterns
@@ -43,7 +43,7 @@ LARGE: Values = {"layers": 3, "width": 128, "batch": 256}
 FAST_DIFFUSION: Values = {"path_steps": 10, "steps": 200, "schedule": "cosine"}
 
 # Random topological orders and a partly hidden context are the augmentation that few samples need. The large epsilon
-# makes AdamW more like gradient descent: what many samples agree on is learned before what few of them suggest.
+# makes AdamW more like gradient descent: features of many samples are learned before those of few.
 AUTOREGRESSIVE: Values = {"orders": "linear", "masking": 0.15, "epsilon": 1e-3, "learning_rate": 3e-3}
 
 PAPER: Values = {

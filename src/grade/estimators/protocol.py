@@ -34,14 +34,14 @@ MODULES = {
         for name in ("autoregressive", "disco", "digress", "defog", "graphvae")
     },
 }
-"""Where estimators are; only those that are asked for are imported, for most of them need torch."""
+"""The module of each estimator, imported when it is first used, since most of them need torch."""
 
 Samples = SubgraphSample | Sequence[SubgraphSample]
 """One sample, or samples of several sizes for one model of them all."""
 
 
 class Estimator(Protocol):
-    """What all estimators do."""
+    """The interface of all estimators."""
 
     settings_type: ClassVar[type[EstimatorSettings]]
     evaluations: int  # network evaluations that the last `log_probability` took, all patterns together

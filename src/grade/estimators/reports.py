@@ -1,4 +1,4 @@
-"""What a fit reports while it runs and when it is done."""
+"""Reports of a fit, while it runs and when it is done."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
@@ -40,7 +40,7 @@ class SizeReport:
 
 @dataclass(frozen=True, kw_only=True)
 class FitReport:
-    """What a fit took, and found."""
+    """Cost and results of a fit."""
 
     seconds: float
     steps: int | None = None  # of each network

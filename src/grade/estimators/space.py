@@ -15,7 +15,7 @@ from grade.graphs import PatternTable, SubgraphSample
 
 @dataclass(frozen=True)
 class GraphSpace:
-    """What a model can describe, read off its training sample.
+    """The patterns that a model can describe, read off its training sample.
 
     A node's state is its type; where the sample has self-loops it is the type together with the loop's
     type, so that the diagonal of the edge matrix carries nothing.

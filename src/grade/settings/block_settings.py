@@ -30,7 +30,7 @@ class BlocksSettings(Settings):
         least=1,
     )
     ignore_operands: bool = option(
-        "Blocks are equal also where operators read the same inputs in another order.",
+        "Treat blocks as equal where operators read the same inputs in another order.",
         "--ignore-operands",
         default=False,
     )

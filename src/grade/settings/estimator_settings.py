@@ -1,4 +1,4 @@
-"""What an estimator is, fitting it, and using it."""
+"""Settings of estimators, and of the commands that fit and use them."""
 
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -22,8 +22,8 @@ class EstimatorSettings(Settings):
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
-        """The settings that `to_json` described. Names of other estimators' settings are passed over: models that were
-        stored when all estimators shared one object have them, too.
+        """The settings that `to_json` described. Settings of other estimators are ignored: models that were stored
+        when all estimators shared one object have them, too.
         """
         return cls().changed(**{name: value for name, value in values.items() if name in cls().values()})
 
@@ -58,7 +58,7 @@ class EstimatorSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSettings(Settings):
-    """How a network is trained, whatever the network."""
+    """How any network is trained."""
 
     members: int = setting("Networks trained with different seeds and averaged.", 1, least=1)
     batch: int = setting("Graphs in a training batch.", 256, least=1)
@@ -106,7 +106,7 @@ class FitSettings(Settings):
     """Fitting an estimator to samples."""
 
     samples: list[Path] = argument(
-        "A sample, or samples of several sizes for one model of all.", metavar="SAMPLE..."
+        "A sample, or samples of several sizes for one model of all sizes.", metavar="SAMPLE..."
     )
     out: Path = option("The folder to write the model to.", "--out", metavar="MODEL")
     estimator: str = option(

@@ -31,7 +31,7 @@ class BuildSettings(Settings):
         "Give up an input that takes longer than this.", "--seconds", default=300.0, metavar="S", above=0
     )
     memory: float = option(
-        "Give up an input that takes more memory than so many GiB.",
+        "Give up an input that takes more memory than this, in GiB.",
         "--memory",
         default=4.0,
         metavar="GIB",
@@ -41,14 +41,14 @@ class BuildSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class ReadSettings(Settings):
-    """What becomes of a model when it is read as a graph."""
+    """How a model is read as a graph."""
 
     constants: bool = option("Keep Constant operators as nodes.", "--constants", default=False)
     initializers: bool = option(
         "Keep weights (ONNX initializers, PyTorch parameters) as nodes.", "--initializers", default=False
     )
     drop: str = option(
-        "Take out operators of these types that hand their first input on, and wire their consumers to its producer;"
+        "Take out operators of these types that pass their first input on, and wire their consumers to its producer;"
         " wildcards may be used, '' keeps all. For ONNX and PyTorch models and Younger's graphs.",
         "--drop",
         default="Identity,Dropout",
@@ -59,7 +59,7 @@ class ReadSettings(Settings):
         "Type each edge by the input that it feeds: 0, 1, 0+1 ...", "--positions", default=False
     )
     parallel: bool = option(
-        "Tell by the edge type how many parallel arcs were merged: edge, edge x2 ...",
+        "Give merged parallel edges a type with their number: edge, edge x2 ...",
         "--parallel",
         default=False,
     )

@@ -20,7 +20,7 @@ SMALLEST, LARGEST = 3, 16  # nodes of a pattern that can be mined
 
 @dataclass(frozen=True, kw_only=True)
 class MineSettings(Settings):
-    """Finding patterns that recur. What they must look like is in `grade.search.Constraints`."""
+    """Finding patterns that recur, under the constraints of `grade.search.Constraints`."""
 
     graphs: str = set_argument()
     k: str = option(
@@ -45,7 +45,7 @@ class MineSettings(Settings):
         "How many patterns of each size to keep.", "--beam", default=1000, metavar="N", least=1
     )
     rank_by: str = option(
-        "By what the search keeps patterns: coverage (nodes in some occurrence), occurrences (the paper's objective),"
+        "How the search scores patterns: coverage (nodes in some occurrence), occurrences (the paper's objective),"
         " graphs, disjoint (occurrences that share no node), saving (what fusing those would save, by --costs or a"
         " model of bytes), mni (minimum image-based support), estimator (occurrences, drawn to what an estimator"
         " expects where they are uncertain) or probability (the estimator alone, the paper's way).",
@@ -103,7 +103,7 @@ class MineSettings(Settings):
     )
     sampler: str = option("rand-esu, rand-fase, ars or nrs.", "--sampler", default="rand-esu", metavar="NAME")
     samples: int = option("Samples of each size.", "--samples", default=40_000, metavar="N", least=1)
-    memory: str = option("What the search may hold at a time.", "--memory", default="4G", metavar="SIZE")
+    memory: str = option("Memory for the search, e.g. 4G.", "--memory", default="4G", metavar="SIZE")
     list_size: int = option(
         "Most occurrences to keep of each pattern while searching.",
         "--list-size",
@@ -119,7 +119,7 @@ class MineSettings(Settings):
         above=0,
     )
     time_budget: str | None = option(
-        "Stop after so long with the best found so far, e.g. 30m.",
+        "Stop after this time with the best found so far, e.g. 30m.",
         "--time-budget",
         default=None,
         metavar="TIME",

@@ -1,4 +1,4 @@
-"""What the fields of a settings object are made with: each carries its help text, its limits, and its flag or position.
+"""Fields of settings objects: each carries its help text, its limits, and its flag or position.
 
 Messages name a setting in backquotes (`` `list_size` ``); the command line writes the flag instead (``--list-size``).
 """
@@ -22,7 +22,7 @@ class Parameter:
     metavar: str | None = None
     least: float | None = None
     most: float | None = None
-    above: float | None = None  # a limit that is itself refused
+    above: float | None = None  # an exclusive limit
 
     @property
     def positional(self) -> bool:

@@ -1,4 +1,4 @@
-"""How commands report, and what is made of a run: tables, pages, files."""
+"""Reports of commands and of runs: tables, pages, files."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +55,7 @@ class ExportSettings(Settings):
         metavar="FILE",
     )
     values: bool = option(
-        "Take the values of the weights along (onnx: in the model; pytorch: in a .safetensors file beside it).",
+        "Export the values of the weights, too (onnx: in the model; pytorch: in a .safetensors file beside it).",
         "--values",
         default=False,
     )

@@ -57,7 +57,7 @@ class SampleSettings(Settings):
         "Seed of everything random.", "--seed", default=0, metavar="N", least=0, most=2**64 - 1
     )
     weighting: str = option(
-        "What counts the same: occurrences, graphs, or (ars, nrs) edges.",
+        "Units of equal weight: occurrences, graphs, or (ars, nrs) edges.",
         "--weighting",
         default="occurrences",
         metavar="NAME",
@@ -69,13 +69,13 @@ class SampleSettings(Settings):
         metavar="R",
     )
     census: Path | None = option(
-        "The full census (.npz, .parquet), for the density; taken when left out and needed.",
+        "The full census (.npz, .parquet), for the density; computed when left out and needed.",
         "--census",
         default=None,
         metavar="FILE",
     )
     parts: int | None = option(
-        "Also count all subgraphs of up to N nodes, which makes estimators better; 0: none; up to 5 when left out.",
+        "Also count all subgraphs of up to N nodes, which estimators use; 0: none; up to 5 when left out.",
         "--parts",
         default=None,
         metavar="N",

@@ -15,14 +15,14 @@ from grade.graphs.node_deletions import are_connected, connected_parts
 from grade.graphs.patterns import PatternTable
 
 PARTS = 200  # at a time, and ...
-ROWS = 2_000_000  # candidates of so many parts, to bound memory
+ROWS = 2_000_000  # parts whose candidates are made together, to bound memory
 MOST = 10_000_000  # candidates in all: about half a minute
 
 Ids = NDArray[np.int64]
 
 
 class TooManyError(Exception):
-    """There are more candidates than are looked at."""
+    """There are more candidates than may be examined."""
 
 
 def possible_patterns(
@@ -33,10 +33,10 @@ def possible_patterns(
     progress: Callable[[float], None] = lambda share: None,
 ) -> PatternTable | None:
     """All patterns of k nodes whose connected parts of k - 1 nodes all occur; None if there are more than ``most``
-    ways to put a node beside a part that are to be looked at.
+    ways to add a node to a part.
 
-    ``parts`` are all that occur of 2 and k - 1 nodes; with those of 3, if they are there, fewer candidates are left.
-    Where rows of these parts are ``chosen``, only patterns that contain one of them are found.
+    ``parts`` are all patterns of 2 and k - 1 nodes that occur; those of 3, where given, rule out candidates early.
+    With ``chosen`` rows of the parts, only patterns that contain one of these are found.
 
     >>> edge = PatternTable.canonical([[0, 1]], [[[0, 1], [0, 0]]])
     >>> found = possible_patterns(Counts({2: edge}, {2: np.ones(1)}), 3)
@@ -65,11 +65,11 @@ def possible_patterns(
 def beside(
     parts: Counts, k: int, chosen: NDArray[np.int64] | None = None
 ) -> Iterator[tuple[float, NDArray[np.uint16], NDArray[np.uint8]]]:
-    """The parts of k - 1 nodes with another node beside them, some parts at a time: (share of the parts that came
-    before, types [n, k], edges [n, k, k]).
+    """The parts of k - 1 nodes with one node added, some parts at a time: (share of the parts done before, types [n,
+    k], edges [n, k, k]).
 
-    The new node is tied to one node of the part after the other, in every way that two nodes are. What would connect
-    three nodes as no three are is dropped on the way.
+    The new node is tied to the nodes of the part one by one, in every way in which two such nodes are tied somewhere.
+    Candidates with three nodes that are connected as no three are in the set are dropped on the way.
     """
     whole = parts.tables[k - 1]
     table = whole if chosen is None else whole.take(chosen)
@@ -98,7 +98,7 @@ def beside(
 
 
 class Ties:
-    """How two nodes are tied, and three, in all parts that occur.
+    """The ways in which two nodes, and three, are tied in the parts that occur.
 
     The kind of a node is its type with its loop. A tie is the edge to the other node and the edge back, as one number;
     0: they are not adjacent.
@@ -172,7 +172,7 @@ class Ties:
         return result
 
     def key(self, kinds: tuple[Ids, Ids, Ids], ties: tuple[Ids, Ids, Ids]) -> Ids:
-        """[n] all of it as one number. Should that overflow, others may share it, and a candidate more is looked at."""
+        """[n] all of it as one number. After an overflow two may share a number and one candidate more is examined."""
         result = np.zeros(len(kinds[0]), np.int64)
         for values, base in [(v, len(self.kinds)) for v in kinds] + [(v, self.edge_types**2) for v in ties]:
             result = result * base + values
@@ -180,7 +180,7 @@ class Ties:
 
 
 def expanded(numbers: Ids) -> tuple[Ids, Ids]:
-    """Each row so many times: (row, which of its times); `TooManyError` if these are more than `ROWS`.
+    """Each row repeated: (row, number of the repetition); `TooManyError` if there are more than `ROWS`.
 
     >>> [part.tolist() for part in expanded(np.array([2, 0, 1]))]
     [[0, 0, 2], [0, 1, 0]]

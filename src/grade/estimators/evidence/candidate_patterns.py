@@ -1,4 +1,4 @@
-"""Candidates: the patterns that can occur, among which those of a sample were seen and the others were not."""
+"""Candidates: all patterns that can occur, those in the sample and those not in it."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from grade.graphs.counts import Counts
 from grade.graphs.node_deletions import connected_parts
 from grade.graphs.part_counts import PartCounts
 
-FEW = 1_500  # parts that patterns are grown from, where growing all takes long
+FEW = 1_500  # parts to grow patterns from, where growing all takes long
 MOST = 3_000_000  # ways to put a node beside a part: a few seconds
 
 
@@ -33,7 +33,7 @@ class Candidates:
         )
 
     def fewer(self, most: int, seed: int) -> "Candidates":
-        """All that were seen, and so many of the others that there are at most ``most``."""
+        """All that were seen, and a random choice of the others: at most ``most`` together."""
         unseen = np.flatnonzero(self.counts == 0)
         kept = max(most - (len(self) - len(unseen)), len(self) - len(unseen))
         if kept >= len(unseen):
@@ -44,8 +44,8 @@ class Candidates:
 
 
 def candidates(parts: PartCounts, seen: Counts, k: int) -> Candidates | None:
-    """All that can occur by the counts of their parts of k - 1 nodes; where these are too many, those that contain one
-    of a random choice of parts. None where no parts of k - 1 nodes were counted.
+    """All patterns that can occur, by the counts of their parts of k - 1 nodes. Where there are too many, those that
+    contain one of a random choice of parts. None where no parts of k - 1 nodes were counted.
     """
     # Parts without neighbours are in no larger pattern.
     beside = parts.neighbours

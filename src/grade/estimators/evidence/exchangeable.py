@@ -1,22 +1,22 @@
-"""Exchangeable types: node types that say nothing about where a node is.
+"""Exchangeable types: node types that are independent of a node's place in its graph.
 
-In a search space that was enumerated or drawn at random, no operation is special: put another one in its place, and a
-graph comes out that is just as likely. The exact counts of small parts tell which types are like that.
+In a search space that was enumerated or drawn at random, an operation can be replaced by another, and the graph is as
+likely as before. The exact counts of small parts tell which types are exchangeable in this way.
 
-What is exchangeable need not be learned. With the types of a class merged into one, a pattern c becomes a merged
+Exchangeable types need not be told apart. With the types of a class merged into one, a pattern c becomes a merged
 pattern S, and of its N(S) occurrences
 
     N(S) |Aut(S)| / |Aut(c)| / m^n
 
 are expected to be c, where n nodes of S have a type of a class of m types: there are m^n ways to give them types, and
-|Aut(S)| / |Aut(c)| of them give c. So there is less to learn, from as many occurrences. In a set that was drawn at
-random, patterns that merge into one are equally likely and yet do not occur equally often; how much one is ahead of the
-others, its parts tell (`MergedParts.log_share`).
+|Aut(S)| / |Aut(c)| of them give c. So the same occurrences inform fewer patterns. In a set that was drawn at random,
+merged patterns are equally likely and yet differ in frequency by chance; the counts of their own parts tell by how
+much (`MergedParts.log_share`).
 
-In a set that was enumerated, they do occur equally often, but for one case. A set that has no graph twice has one graph
-where two symmetric nodes have types a and b, as it has one where both have a; a random draw gives the first twice as
-often. So there is more than expected of patterns with equal types at symmetric nodes. Patterns that merge into one
-without symmetry know nothing of that.
+In a set that was enumerated, they occur equally often, with one exception. A set without duplicates has one graph
+where two symmetric nodes have types a and b, and one where both have a; a random draw gives the first twice as often.
+So patterns with equal types at symmetric nodes are more frequent than expected. Merged patterns without symmetry are
+not affected.
 """
 
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ from grade.graphs.part_counts import PartCounts
 from grade.graphs.patterns import PatternTable
 
 DISPERSION = 2.0  # the most that chi-square may be, relative to its mean
-TOLERANCE = 0.05  # relative error that is none: in a large set, chance is smaller than what matters
-FEWEST_PARTS = 10  # so many kinds of parts have to be compared, of each of which ...
-FEWEST_COUNTED = 5  # so many occurrences are expected, below which chi-square says nothing
+TOLERANCE = 0.05  # relative errors below this are ignored: in a large set chance alone is smaller
+FEWEST_PARTS = 10  # kinds of parts that must be compared, with each ...
+FEWEST_COUNTED = 5  # this many expected occurrences: with fewer, chi-square is unreliable
 DRAWN = 0.5  # chi-square relative to its mean: about 1 where types were drawn, and 0 where all are there
 MOST_NODES = 4  # of the parts that are compared
-MOST_TYPES = 256  # of that many, no set was enumerated or drawn at random, and comparing all takes long
+MOST_TYPES = 256  # sets with more types were not enumerated or drawn at random, and comparing all takes long
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class ExchangeableTypes:
         return result
 
     def merged_counts(self, counts: Counts) -> Counts:
-        """The counts of the patterns that the counted ones merge into."""
+        """The counts of the merged patterns."""
         tables, weights = {}, {}
         for size, table in counts.tables.items():
             tables[size], rows = self.distinct(table)
@@ -102,7 +102,7 @@ class ExchangeableTypes:
 
 
 class ExpectedCounts(Counts):
-    """How often each pattern is expected, from the counts of what it merges into."""
+    """The expected count of each pattern, from the count of its merged pattern."""
 
     def __init__(self, counts: Counts, exchangeable: ExchangeableTypes) -> None:
         merged = exchangeable.merged_counts(counts)
@@ -116,8 +116,8 @@ class ExpectedCounts(Counts):
 
 
 def are_drawn(parts: PartCounts, exchangeable: ExchangeableTypes) -> bool:
-    """Whether patterns that merge into one without symmetry differ in their counts as chance makes them differ, rather
-    than hardly at all: whether the set was drawn, and not enumerated.
+    """Whether the set was drawn rather than enumerated: whether the counts of patterns that merge into one without
+    symmetry vary as chance makes them vary, rather than hardly at all.
     """
     expectation = ExpectedCounts(parts.counts, exchangeable)
     squares, freedom = 0.0, 0
@@ -132,13 +132,13 @@ def are_drawn(parts: PartCounts, exchangeable: ExchangeableTypes) -> bool:
 
 
 def too_many_types(parts: PartCounts) -> bool:
-    """Whether there are more types than are compared."""
+    """Whether there are too many types to compare."""
     return len(frequent_types(parts)) > MOST_TYPES
 
 
 def frequent_types(parts: PartCounts) -> list[int]:
-    """The types, ascending, with so many frequent parts that comparing them can tell: half of what is needed, for what
-    is expected of a part may be more than its count.
+    """The types, ascending, with enough frequent parts to be compared: half of the number needed, since the expected
+    count of a part may exceed its count.
     """
     nodes = np.sort(parts.counts.tables[parts.size].node_types, axis=1)
     nodes = nodes[2 * parts.counts.weights[parts.size] >= FEWEST_COUNTED]
@@ -149,8 +149,8 @@ def frequent_types(parts: PartCounts) -> list[int]:
 
 
 def joins(kind: int, members: tuple[int, ...], parts: PartCounts) -> bool:
-    """Whether parts with this type occur as often as if the types of all nodes that have it or one of the members' had
-    been drawn from these at random: the parts of every size.
+    """Whether the parts of every size with this type are as frequent as if all nodes with this type or a member's had
+    drawn their types from these at random.
     """
     together = ExchangeableTypes(((*members, kind),))
     for size in range(1, parts.size + 1):  # the smallest first: they tell most types apart, and are few
@@ -169,7 +169,7 @@ def joins(kind: int, members: tuple[int, ...], parts: PartCounts) -> bool:
 
 
 class MergedParts:
-    """The counts of parts with exchangeable types merged, and what they say of patterns that merge into one."""
+    """The counts of parts with exchangeable types merged, and the shares of the patterns that merge into one."""
 
     def __init__(self, types: ExchangeableTypes, parts: PartCounts) -> None:
         self.types, self.own = types, parts
@@ -182,9 +182,9 @@ class MergedParts:
         self.drawn = not types or are_drawn(parts, types)
 
     def log_share(self, patterns: PatternTable) -> NDArray[np.float64]:
-        """[n] log of the share that each pattern is expected to have in its merged pattern: as if types were given at
-        random, times how much its own parts are ahead of what that would make them. Where types were not drawn, only
-        patterns that merge into a symmetric one differ, whatever their parts do.
+        """[n] log of the expected share of each pattern in its merged pattern: that under random types, times the
+        ratio of the counts of its own parts to those under random types. Where types were not drawn, only patterns
+        that merge into a symmetric one differ.
         """
         if not self.types:
             return np.zeros(len(patterns))
@@ -195,5 +195,5 @@ class MergedParts:
         )[:, 0]
         if not self.drawn:
             ahead = np.where(merged.automorphisms > 1, ahead, 0.0)
-        # Rounded, so that where there is no difference rounding makes none.
+        # Rounded, so that rounding errors make no difference where there is none.
         return self.types.log_share(patterns, merged) + ahead.round(6)

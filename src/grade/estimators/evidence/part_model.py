@@ -1,16 +1,16 @@
-"""What parts and sample say together about patterns of one size, without a network.
+"""The model of parts and sample for patterns of one size, without a network.
 
-A score is a weighted sum of the sources (`grade.estimators.evidence.part_sources`). Which sum is best differs from
-set to set, and two things tell:
+A score is a weighted sum of the sources (`grade.estimators.evidence.part_sources`). The best sum differs from set to
+set. Two sources of evidence choose it:
 
 - which patterns of k nodes the sample shows, among those that can occur (`grade.estimators.evidence.rates`);
-- the counts of the largest patterns that were counted, by their own smaller parts. All of them are known exactly, those
-  of the rarest too, of which a sample shows nothing.
+- the counts of the largest counted patterns, predicted from their own smaller parts. All of these are known exactly,
+also the rarest, which no sample shows.
 
-One source alone is taken unless a sum of several has more evidence: a higher likelihood of what the sample shows and
-does not show, less a price for each weight. Then it is the mean of the two sums that explain best what the sample
-shows, and what was counted. The score is raked to what is known of all parts (`grade.estimators.evidence.raking`)
-where the sample speaks for that.
+A single source is used unless a sum has more evidence: a higher likelihood of the patterns seen and unseen, less a
+price for each weight (Schwarz's criterion). The sum is then the mean of the best fit to the sample and the best fit
+to the counts. The score is raked to the counts of parts (`grade.estimators.evidence.raking`) where that raises the
+evidence.
 """
 
 from dataclasses import dataclass
@@ -37,10 +37,10 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class PartModel:
-    """A score of patterns of one size, and how often a sample is expected to show a pattern with that score."""
+    """A score of patterns of one size, and the expected count in a sample as a function of the score."""
 
     parts: PartCounts
-    largest: int  # nodes of the parts that are looked at
+    largest: int  # nodes of the largest parts used
     weights: tuple[float, ...]  # of the sources
     raking: Raking | None
     rates: Rates  # by the score
@@ -50,23 +50,23 @@ class PartModel:
         score: Values = part_sources(patterns, self.parts.counts, self.largest) @ np.array(self.weights)
         if self.raking is None:
             return score
-        # What is less is noise, and would part patterns that tie.
+        # Smaller differences are noise, and would break ties.
         return np.asarray((score + self.raking.shift(patterns)).round(2))
 
     def log_expected(self, patterns: PatternTable) -> Values:
-        """[n] log of how often the sample is expected to show each pattern."""
+        """[n] log of the expected count of each pattern in the sample."""
         return self.rates.log_expected(self.score(patterns)[:, None])
 
 
 def fit_part_model(parts: PartCounts, k: int, seen: Counts, known: Candidates | None) -> PartModel:
-    """The model with the most evidence, by the patterns of k nodes that were ``seen`` among those ``known``."""
+    """The model with the most evidence, given which of the ``known`` patterns of k nodes were ``seen``."""
     largest = affordable_size(k, parts.size)
     below = weights_below(parts, k - largest)
     if known is None or len(seen.tables[k]) < FEWEST_SEEN:
         weights = np.eye(len(SOURCES))[0] if below is None else below
         table = seen.tables[k]
         score = part_sources(table, parts.counts, largest) @ weights
-        # Nothing tells how many patterns were not seen: what was seen is expected as often as it was.
+        # The number of unseen patterns is unknown: seen patterns are expected as often as they were seen.
         constant = np.log(seen.weights[k].sum()) - np.logaddexp.reduce(score)
         return PartModel(parts, largest, tuple(weights.tolist()), None, Rates(float(constant), (1.0,), 1.0))
 
@@ -94,7 +94,7 @@ def fit_part_model(parts: PartCounts, k: int, seen: Counts, known: Candidates | 
 
 
 def raked(parts: PartCounts, k: int, known: Candidates, score: Values, seen: Counts) -> Raking | None:
-    """What rakes the score, where all patterns that can occur are known, and the neighbours of their parts."""
+    """The raking of the score; None unless all possible patterns are known, and the neighbours of their parts."""
     beside = parts.neighbours
     if not known.whole or len(known) > MOST_RAKED or beside is None or k - 1 not in beside.tables:
         return None
@@ -105,8 +105,8 @@ def raked(parts: PartCounts, k: int, known: Candidates, score: Values, seen: Cou
 
 
 def weights_below(parts: PartCounts, gap: int) -> Values | None:
-    """[sources] the weights with which patterns of the largest size that was counted follow from their parts, which are
-    smaller by ``gap`` nodes; None where nothing that small tells anything.
+    """[sources] the weights that best predict the largest counted patterns from parts that are ``gap`` nodes smaller;
+    None where there are too few patterns or no such parts.
     """
     size = parts.size
     smaller = affordable_size(size, max(2, size - gap))

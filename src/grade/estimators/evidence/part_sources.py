@@ -1,6 +1,6 @@
-"""What the exact counts N of a pattern's parts say about how often the pattern itself occurs.
+"""Estimates of a pattern's count from the exact counts N of its parts.
 
-Three estimates of the logarithm of its count, all from its connected parts of at most m nodes:
+Three estimates of the logarithm of the count, all from connected parts of at most m nodes:
 
 joined    parts that overlap are independent given the overlap. For a chain a-b-c-d that is
           N(abc) N(bcd) / N(bc); in general (the region-based approximation of Kikuchi, 1951)
@@ -23,9 +23,9 @@ from grade.graphs.counts import Counts
 from grade.graphs.node_deletions import are_connected
 
 SOURCES = ("joined", "rarest", "mean")
-UNSEEN = 0.5  # stands for the count of a part that does not occur, so that logarithms stay finite
+UNSEEN = 0.5  # the count of a part that does not occur, so that logarithms stay finite
 ROWS = 20_000  # patterns at a time, to bound memory
-MOST_SETS = 1_000  # node sets that are looked at in each pattern
+MOST_SETS = 1_000  # node sets used in each pattern
 
 
 def affordable_size(k: int, most: int) -> int:
@@ -78,5 +78,5 @@ def of_chunk(patterns: PatternTable, counts: Counts, largest: int) -> NDArray[np
                 rarest[wanted] = np.minimum(rarest[wanted], log_count)
                 total[wanted] += log_count
                 parts[wanted] += 1
-    # Rounded, so that patterns made of the same parts tie whatever the order of the sum.
+    # Rounded, so that patterns with the same parts tie in whatever order they are summed.
     return np.stack([joined, rarest, total / parts], 1).round(9)

@@ -1,6 +1,6 @@
-"""The posterior: what the counts of parts, the counts of the sample and a network say together.
+"""The posterior: the counts of parts, the counts of the sample and a network combined.
 
-For the patterns of each size that there is a sample of:
+For the patterns of each size with a sample:
 
 exact counts of parts                      a first estimate (`grade.estimators.evidence.part_model`)
 what is left over, by the network          weighed in if it foretells held-out patterns better than parts alone
@@ -45,9 +45,9 @@ from grade.graphs.counts import Counts
 from grade.graphs.part_counts import PartCounts
 from grade.settings import EstimatorSettings
 
-SHOWN = 0.8  # of the occurrences, to exchangeable types
+SHOWN = 0.8  # share of the occurrences that exchangeable types are fitted to; the rest is held out
 MOST_ASKED = (
-    4_000  # patterns that a network's worth is measured on; a tenth where each takes hundreds of evaluations
+    4_000  # patterns to fit the network's weight on; a tenth where each takes hundreds of evaluations
 )
 ONE = np.ones(1)
 
@@ -56,7 +56,7 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SizeModel:
-    """What is known of patterns of one size, with exchangeable types merged."""
+    """The model of patterns of one size, with exchangeable types merged."""
 
     merged: MergedParts
     seen: Counts  # in the sample, of merged patterns
@@ -69,7 +69,7 @@ class SizeModel:
     )  # constant, weight of the parts, weight of the network
 
     def log_expected(self, merged: PatternTable, log_probability: Values | None) -> Values:
-        """[n] log of how often the sample is expected to show each merged pattern."""
+        """[n] log of the expected count of each merged pattern in the sample."""
         expected = self.parts.log_expected(merged)
         if log_probability is None or self.network[2] == 0:
             return expected
@@ -77,7 +77,7 @@ class SizeModel:
         return np.asarray(constant + own * expected + network * log_probability)
 
     def log_share(self, patterns: PatternTable, estimator: Estimator | None) -> Values:
-        """[n] log of the share that each pattern is expected to have among all occurrences."""
+        """[n] log of the expected share of each pattern among all occurrences."""
         merged, rows = self.merged.types.distinct(patterns)
         asked = estimator is not None and self.network[2] > 0
         values = estimator.log_probability(merged) if estimator is not None and asked else None
@@ -141,8 +141,8 @@ class Posterior:
         return SizeModel(merged, seen, model, float(counts.weights[k].sum())), known
 
     def exchangeable_types(self, samples: list[SubgraphSample]) -> ExchangeableTypes:
-        """The classes that the counts of parts suggest, if they survive a hold-out: if the occurrences of the largest
-        size that are shown foretell the others better with types merged than with types apart.
+        """The classes that the counts of parts suggest, if they survive a hold-out: if merged types predict held-out
+        occurrences of the largest size better than separate types do.
         """
         assert self.parts is not None
         none, found = ExchangeableTypes(), ExchangeableTypes.of(self.parts)
@@ -164,7 +164,7 @@ class Posterior:
         return found if evidence[1] - evidence[0] > price else none
 
     def merged_sample(self, sample: SubgraphSample) -> SubgraphSample:
-        """The sample as the network is shown it."""
+        """The sample with exchangeable types merged, as the network sees it."""
         model = self.sizes.get(sample.size)
         types = ExchangeableTypes() if model is None else model.merged.types
         table, rows = types.distinct(sample.patterns)
@@ -204,7 +204,7 @@ class Posterior:
     def weigh_network(
         self, place: int, sample: SubgraphSample, known: Candidates | None, settings: EstimatorSettings
     ) -> None:
-        """Find what the network adds to the parts, by the patterns that its trial was not shown."""
+        """Fit the weight of the network beside the parts, on the held-out patterns."""
         trial, held = getattr(self.estimator, "trial", None), getattr(self.estimator, "held_out", [])
         if known is None or trial is None or not held[place].any():
             return
@@ -224,7 +224,7 @@ class Posterior:
         )
         if both.evidence <= alone.evidence or both.weights[1] <= 0:
             return
-        # A fifth of the patterns was held out, so that only a fifth of those with a low rate is seen among the others.
+        # Only a fifth of the patterns was held out: counts among them are a fifth of those among all.
         share = float(held[place].mean())
         weights = (both.constant - np.log(share), both.weights[0], both.weights[1])
         self.sizes[k] = SizeModel(model.merged, model.seen, model.parts, model.occurrences, weights)
@@ -247,7 +247,7 @@ class Posterior:
         )
 
     def log_probability(self, patterns: PatternTable) -> Values:
-        """[n] log of the share that each pattern is expected to have among all occurrences of its size."""
+        """[n] log of the expected share of each pattern among all occurrences of its size."""
         self.space.check(patterns)
         if patterns.size in self.sizes:
             result = self.sizes[patterns.size].log_share(patterns, self.estimator)

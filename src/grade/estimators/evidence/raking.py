@@ -1,13 +1,15 @@
-"""Raking: scores that add up to what is known exactly about the parts of all patterns together.
+"""Raking: the smallest change of the scores that makes them agree with the exact counts of parts.
 
-Every occurrence of a part t of k - 1 nodes and one of its neighbours are an occurrence of a pattern c of k nodes, which
-is met that way once for each of its m(c, t) parts t. So the exact numbers M(t) of neighbours of all occurrences of
-t together, which are counted with the parts (`grade.graphs.part_counts`), are linear in the counts that are wanted:
+An occurrence of a part t of k - 1 nodes together with one of its neighbours is an occurrence of a pattern c of k
+nodes, and each occurrence of c arises in this way once for each of its m(c, t) parts t. The total number M(t) of
+neighbours of all occurrences of t is counted with the parts (`grade.graphs.part_counts`), and is linear in the
+unknown counts:
 
     sum over c of m(c, t) N(c) = M(t)
 
-The expected shares p(c) of all patterns that are possible (`grade.estimators.evidence.apriori`) are changed as little
-as can be (in Kullback and Leibler's sense) so that this holds. That multiplies each by a factor for each of its parts:
+The expected shares p(c) of all possible patterns (`grade.estimators.evidence.apriori`) are changed as little as
+possible (in Kullback-Leibler divergence) so that this holds. Each share is then multiplied by one factor for each of
+its parts:
 
     log q(c) = log p(c) + constant + sum over its parts t of lambda(t)
 
@@ -23,7 +25,7 @@ from scipy.optimize import minimize
 from grade.graphs import PatternTable
 from grade.graphs.node_deletions import connected_parts
 
-RIDGE = 1e-3  # of lambda, in occurrences: so few that it only bounds what no pattern explains
+RIDGE = 1e-3  # of lambda, in occurrences: few, to bound lambda where no pattern explains a count
 STEEPEST = 30.0  # exponents beyond this overflow
 
 Values = NDArray[np.float64]
@@ -54,10 +56,10 @@ def rake(
     ----------
     log_shares : [n] of all patterns that are possible; expected, and perhaps not quite 1 in all
     neighbours : [t] M of each part
-    parts_each : how many connected parts an occurrence has on average; that says how many occurrences the neighbours
-        are of, as each part of an occurrence is one
+    parts_each : mean number of connected parts of an occurrence; the sum of M divided by it is the number of
+        occurrences
     """
-    rows = connected_parts(patterns, parts)  # [n, k], -1 where nothing connected is left
+    rows = connected_parts(patterns, parts)  # [n, k], -1 where the rest is not connected
     size = neighbours.sum() / parts_each  # occurrences in all
     target = np.append(neighbours, size)
     ridge = np.append(np.full(len(parts), RIDGE), 0.0)

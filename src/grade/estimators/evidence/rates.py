@@ -1,18 +1,16 @@
-"""Rates: how often patterns are expected in a sample, learned from how often they were seen in it.
+"""Rates: expected counts of patterns in a sample, fitted to the counts in it.
 
 A pattern with the features x is expected
 
     mu = exp(a + w x)        times among the N occurrences of a sample,
 
-and what the features do not explain is a factor of each pattern, gamma-distributed with mean 1 and shape r. So its
-count n follows a negative binomial distribution (the Gamma-Poisson model of empirical Bayes), and once n was seen,
-mu (r + n) / (r + mu) is expected. One that was seen often is known by its count, one that was never seen by its
-features.
+times a random factor of each pattern, gamma-distributed with mean 1 and shape r, for everything that the features do
+not explain. Its count n then follows a negative binomial distribution (the Gamma-Poisson model of empirical Bayes),
+with posterior mean mu (r + n) / (r + mu). For a frequent pattern the count dominates, for an unseen one the features.
 
-Constant, weights and shape are those of the highest likelihood over all patterns that can occur, those that were not
-seen among them. Counts above one are taken as 'more than one': else the few most frequent patterns, whose ranks
-everybody knows, would decide about the many rare ones. No weight is negative, and weights are pulled towards given
-ones, as strongly as a few observations would.
+Constant, weights and shape maximise the likelihood over all possible patterns, seen and unseen. Counts above one are
+censored to 'more than one': otherwise the few most frequent patterns, whose ranks are certain, would dominate the fit
+for the many rare ones. No weight is negative, and a weak prior pulls the weights towards given ones.
 """
 
 from dataclasses import dataclass
@@ -42,7 +40,7 @@ class Rates:
         return np.asarray(self.constant + features @ np.array(self.weights))
 
     def updated(self, log_expected: Values, counts: Values) -> Values:
-        """[n] log of what is expected of each pattern once it was seen so often."""
+        """[n] log of the posterior mean of each pattern, given its count."""
         rate = np.exp(np.clip(log_expected, -STEEPEST, STEEPEST))
         return np.asarray(log_expected + np.log((self.shape + counts) / (self.shape + rate)))
 
@@ -50,14 +48,14 @@ class Rates:
 def fit_rates(
     features: Values, counts: Values, multiplicity: Values, centre: Values, fixed: bool = False
 ) -> Rates:
-    """The rates that explain best how often patterns were seen.
+    """The rates with the highest likelihood.
 
     Parameters
     ----------
     features : [n, f] of all patterns that can occur
     counts : [n] how often each was seen
-    multiplicity : [n] how many patterns each stands for (1 where none was left out)
-    centre : [f] what the weights are pulled to, up to a common factor; where ``fixed``, they are its multiples
+    multiplicity : [n] the number of patterns that each represents (1 where none was left out) centre : [f] centre of
+    the prior of the weights, up to a common factor; where ``fixed``, they are its multiples
     """
     seen = float((counts > 0).sum())
     given = features @ centre[:, None] if fixed else features

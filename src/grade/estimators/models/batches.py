@@ -1,4 +1,4 @@
-"""Patterns ready to be scored, and those of a sample ready to be drawn into batches; all on one device."""
+"""Patterns encoded for scoring, and the patterns of a sample for drawing batches; all on one device."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Candidates:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """The types of the samples on the device, and how likely each is to be drawn into a batch."""
+    """The patterns of the samples on the device, with their probabilities of being drawn into a batch."""
 
     candidates: Candidates
     cumulative: Tensor  # [n] cumulated probabilities

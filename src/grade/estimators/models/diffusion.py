@@ -1,4 +1,4 @@
-"""What the three diffusion estimators share: the network, the training loss, and the path likelihood."""
+"""Common base of the three diffusion estimators: the network, the training loss, and the path likelihood."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace

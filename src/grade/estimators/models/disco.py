@@ -42,7 +42,7 @@ class DiscoProcess:
     def __init__(
         self, node_prior: Tensor, edge_prior: Tensor, alpha: float, gamma: float, states: float = 0.0
     ) -> None:
-        """``states``: the rate is that of so many states; 0 takes their real number, as the paper does."""
+        """``states``: the number of states in the rate; 0 takes the real number, as the paper does."""
         self.alpha, self.gamma, self.states = alpha, gamma, states
         self.node, self.edge = self.noise(node_prior), self.noise(edge_prior)
 

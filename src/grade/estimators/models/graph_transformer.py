@@ -2,10 +2,9 @@
 GraphVAE's encoder.
 
 Three streams, nodes X [n, K, dx], edges E [n, K, K, de] and a global vector y [n, dy], are updated together
-in each layer (Vignac et al. 2023, "DiGress", appendix B). What differs from the public code, which is
-written for undirected graphs: nothing is symmetrised, the input of an edge slot is the pair (e_ij, e_ji),
-and the places of the nodes in their order are added after the input layer (the paper's appendix "Model
-Architecture").
+in each layer (Vignac et al. 2023, "DiGress", appendix B). Unlike the public code, which is written for undirected
+graphs, nothing is symmetrised, the input of an edge slot is the pair (e_ij, e_ji), and the places of the nodes in
+their order are added after the input layer (the paper's appendix "Model Architecture").
 """
 
 from dataclasses import dataclass

@@ -33,7 +33,7 @@ Denoiser = Callable[[Graphs, Tensor], tuple[Tensor, Tensor]]
 """(noisy graphs, time) -> posteriors of the clean node types [n, K, a] and edge types [n, K, K, b]."""
 
 Uniforms = Callable[[int, int], Tensor]
-"""(step, count) -> [n, count] numbers in [0, 1); the steps below 0 are for what a path needs once."""
+"""(step, count) -> [n, count] numbers in [0, 1); negative steps are for numbers that a path needs once."""
 
 ORDER, FIRST_JUMP = -1, -2
 
@@ -96,8 +96,8 @@ def path_step(
 ) -> tuple[Graphs, Tensor]:
     """The graphs after one step of noise, and [n] what the step adds to their log-likelihoods.
 
-    ``masks`` [n, K] and [n, K, K] tell nodes and slots, ``first`` and ``later`` [n, K + K^2] are numbers for
-    each of them: when it is first lost, and what happens in this step.
+    ``masks`` [n, K] and [n, K, K] mark nodes and slots; ``first`` and ``later`` [n, K + K^2] are random numbers for
+    each of them, for the time of its first jump and for this step.
     """
     places = graphs.capacity
     both = ((u[:, :places], u[:, places:].view_as(graphs.edges)) for u in (first, later))

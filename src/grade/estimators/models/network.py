@@ -1,15 +1,14 @@
-"""What all estimators with a network share: fit, choice of the number of steps, scoring, storage.
+"""Common base of all estimators with a network: fit, choice of the number of steps, scoring, storage.
 
 A subclass gives three things: the network, the loss of a batch of ordered graphs, and the log-likelihood of
 patterns.
 
-How many steps to train is where most accuracy is won or lost, and the likelihood of held-out *occurrences*
-does not tell (it still improves while the ranking of rare patterns gets worse). So whole *patterns* are held out,
-a share of them with all their occurrences, and the number of steps is the one at which the class likelihood
-of those unseen patterns is best. The final networks are trained on all patterns for that many steps, one after the
-other from several seeds, and their probabilities are averaged. The network of the trial is kept until the fit is over:
-what it says of the patterns that it was not shown tells what such networks are worth
-(`grade.estimators.evidence.posterior`).
+The number of steps matters most for accuracy, and the likelihood of held-out *occurrences* cannot choose it: it still
+improves while the ranking of rare patterns gets worse. So whole *patterns* are held out, with all their occurrences,
+and the number of steps maximises their class likelihood. The final networks are trained on all patterns for that many
+steps, one after the other from several seeds, and their probabilities are averaged. The network of this first
+training, the trial, is kept until the fit is over: its scores of held-out patterns determine the weight of the
+network in the posterior (`grade.estimators.evidence.posterior`).
 """
 
 import math
@@ -48,7 +47,7 @@ from grade.settings import EstimatorSettings, NetworkSettings, TrainingSettings
 
 # The floor of models that give bounds of likelihoods, however loose: below any of them.
 BELOW_BOUNDS = -1e6
-FEWEST_PATTERNS = 10  # with fewer, holding some out says nothing
+FEWEST_PATTERNS = 10  # fewer are too few to hold some out
 FEW_STEPS = 300
 
 Own = TypeVar("Own", bound=NetworkSettings)
@@ -67,13 +66,13 @@ class NetworkEstimator(ABC, Generic[Own]):
         self.evaluations = 0
         self.fitted = FitReport(seconds=0.0)
         self.networks: list[nn.Module] = []
-        # Of the last fit: the network of the trial, and which patterns of each sample it was not shown.
+        # Of the last fit: the network of the trial, and the held-out patterns of each sample.
         self.trial: nn.Module | None = None
         self.held_out: list[NDArray[np.bool_]] = []
         # Asked once there is a trial: where the answer is no, there is nothing to train further networks for.
         self.worth: Callable[[], bool] = lambda: True
 
-    # What a model defines.
+    # Defined by each model.
 
     @abstractmethod
     def build(self) -> nn.Module:
@@ -84,7 +83,7 @@ class NetworkEstimator(ABC, Generic[Own]):
         """Training loss of ordered graphs, a scalar; ``noise`` is what `draw_noise` gave."""
 
     def draw_noise(self, graphs: Graphs) -> tuple[Tensor, ...]:
-        """What of the loss's randomness depends on the model's data, as tensors [n, ...]."""
+        """The random part of the loss that depends on the graphs, as tensors [n, ...]."""
         return ()
 
     @abstractmethod
@@ -94,15 +93,15 @@ class NetworkEstimator(ABC, Generic[Own]):
         """
 
     def prepare(self, data: TrainingData) -> None:
-        """Learn what the model needs to know of the data besides the network (marginals, say)."""
+        """Compute statistics of the data that the model needs besides the network, such as marginals."""
         return
 
     def extra(self) -> dict[str, Tensor]:
-        """What `prepare` learned, to be stored with the model."""
+        """The statistics of `prepare`, to be stored with the model."""
         return {}
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Take back what `extra` gave."""
+        """Restore the statistics that `extra` gave."""
         return
 
     @abstractmethod
@@ -175,7 +174,7 @@ class NetworkEstimator(ABC, Generic[Own]):
         return loss
 
     def draw(self, data: TrainingData, batch: int) -> tuple[Any, ...]:
-        """A batch of graphs, and their noise: what `loss` takes besides the network."""
+        """A batch of graphs and their noise, the arguments of `loss` besides the network."""
         graphs = data.draw(batch)
         return graphs, *self.draw_noise(graphs)
 
@@ -210,7 +209,7 @@ class NetworkEstimator(ABC, Generic[Own]):
         return done
 
     def training_data(self, samples: list[SubgraphSample], shown: list[NDArray[np.bool_]]) -> TrainingData:
-        """The patterns that are shown; each size gets the same share of the batches."""
+        """The training patterns; each size gets the same share of the batches."""
         tables, shares = [], []
         for sample, rows in zip(samples, map(np.flatnonzero, shown), strict=True):
             if len(rows):
@@ -244,7 +243,8 @@ class NetworkEstimator(ABC, Generic[Own]):
         """[n] log-probability of each class.
 
         The mean of the networks' probabilities, mixed with a little of the uniform distribution over all typed
-        digraphs: what the model cannot describe (a cycle or a self-loop where the sample had none) has that part only.
+        digraphs: a pattern that the model cannot describe (a cycle or a self-loop where the sample had none) gets
+        that part only.
         """
         self.space.check(patterns)
         self.evaluations = 0
@@ -303,7 +303,7 @@ class NetworkEstimator(ABC, Generic[Own]):
 
 
 def for_space(settings: Own, space: GraphSpace) -> Own:
-    """The settings with an order family in which every matrix of the space can come up.
+    """The settings with an order family that contains every matrix of the space.
 
     Where patterns have cycles, some matrices of a class are in no linear order, and yet the network gives them a share
     of its probability: those of all classes would add up to less than one.

@@ -7,8 +7,8 @@ q depends on the pattern's structure alone, so |Aut| orders give each matrix, al
     p(matrix) = p(class) * |Aut| * q(order)      hence      log p(class) = log p(matrix) - log q(order) -
     log |Aut|.
 
-With q = 1 / N (all N orders of the family alike) this is estimators.md's log p(matrix) + log(N / |Aut|). An
-imperfect model violates the identity for single orders, and the class is the sum over its matrices,
+With q = 1 / N (all N orders of the family alike) this is log p(matrix) + log(N / |Aut|). An imperfect model violates
+the identity for single orders, and the class is the sum over its matrices,
 
     p(class) = sum over orders p(matrix) / |Aut| = mean over orders drawn from q of p(matrix) / q(order) /
     |Aut|,
@@ -170,7 +170,7 @@ class OrbitRows:
 
     pattern: Tensor  # [r] ascending
     order: Tensor  # [r, K]
-    log_weight: Tensor  # [r] what p(matrix) is multiplied by in the sum over orders
+    log_weight: Tensor  # [r] log of the factor of p(matrix) in the sum over orders
 
 
 def orbit_rows(before: Tensor, counts: Tensor, draws: int, keys: Tensor) -> OrbitRows:

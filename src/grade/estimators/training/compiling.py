@@ -24,14 +24,14 @@ class Compiled:
         if self.fast is not self.plain:
             try:
                 return self.fast(*inputs)
-            except Exception as error:  # what a compiler stumbles over; the network's own errors come again
+            except Exception as error:  # errors of the compiler; the network's own errors are raised again
                 tell(error)
                 self.fast = self.plain
         return self.plain(*inputs)
 
 
 def try_compile(function: F) -> F:
-    """What torch's compiler makes of a network or a function; itself where there is no compiler."""
+    """A network or function compiled by torch; itself where there is no compiler."""
     try:
         # Beyond this number of variants (shapes, models) of one function, torch would go on without compiling.
         torch._dynamo.config.recompile_limit = max(VARIANTS, torch._dynamo.config.recompile_limit)

@@ -15,7 +15,7 @@ def pick_device(name: str) -> torch.device:
     try:
         device = torch.device(name)
         if device.type == "cuda":
-            torch.cuda.set_device(device)  # what names no device uses the current one
+            torch.cuda.set_device(device)  # a name without a number means the current device
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, ValueError) as error:
         raise InputError(
@@ -26,8 +26,8 @@ def pick_device(name: str) -> torch.device:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Torch with one thread inside: sums that are split among threads depend, in the last digit, on how many
-    there are, and a training makes much of the last digit.
+    """Torch with one thread inside: sums that are split among threads depend on their number in the last digit, and
+    training amplifies such differences.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -38,10 +38,10 @@ def one_thread() -> Iterator[None]:
 
 
 def rows_that_fit(device: torch.device, floats: int, share: float) -> int:
-    """How many rows to evaluate at once when each needs so many numbers of memory.
+    """The number of rows to evaluate at once when each needs memory for ``floats`` numbers.
 
-    On a GPU what a share of the free memory holds, as a power of two so that a little more or less memory
-    does not change the shape of the batches; on a CPU what stays in the cache, which is faster than more.
+    On a GPU as many as a share of the free memory holds, rounded to a power of two so that a little more or less
+    memory does not change the shape of batches; on a CPU as many as stay in the cache, which is faster than more.
     """
     if device.type == "cpu":
         return max(16, (1 << 25) // floats)

@@ -29,9 +29,9 @@ from grade.files import whole_file
 from grade.settings import TrainingSettings
 
 Draw = Callable[[int], tuple[Any, ...]]
-"""A batch of so many graphs: what the loss takes besides the network."""
+"""Draws a batch of the given size: the arguments of the loss besides the network."""
 Loss = Callable[..., Tensor]
-"""(network, what was drawn ...) -> their loss, a scalar."""
+"""(network, the batch ...) -> the loss, a scalar."""
 
 CHECKPOINT_SECONDS = 60.0
 LOG_EVERY = 100
@@ -70,8 +70,8 @@ def train(
 
     Parameters
     ----------
-    draw : a batch of so many graphs, on the device
-    loss : the loss of a network on what was drawn. Both take their random numbers from torch's default generator; no
+    draw : draws a batch of the given size, on the device loss : the loss of a network on what was drawn. Both take
+    their random numbers from torch's default generator; no
         other source is used, so that a resumed training repeats an uninterrupted one
     validate : a figure for the averaged network, lower being better; with it, training stops when the figure has not
         improved for long, and the network at the best step is returned
@@ -162,8 +162,8 @@ class Run:
 
     def stepper(self, draw: Draw, loss: Loss, compile: bool) -> Callable[[], None]:
         """A function that takes one step."""
-        # Network and loss are compiled, where that is quicker than to train without. Batches are drawn as they are:
-        # their shapes differ from sample to sample, and what is compiled shall serve all of them.
+        # Network and loss are compiled where that is faster. The drawing of batches is not: shapes differ
+        # from sample to sample, and one compiled function serves all of them.
         worthwhile = compile and self.device.type == "cuda" and self.steps >= COMPILED_STEPS
         self.draw = draw
         self.losses = [try_compile(loss) if worthwhile else loss, loss]

@@ -1,4 +1,4 @@
-"""What a network is not shown of its samples, so that it can be asked about it. It follows from the seed alone."""
+"""Held-out splits: patterns that a network is not trained on. They depend on the seed alone."""
 
 from collections.abc import Sequence
 
