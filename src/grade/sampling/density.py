@@ -26,7 +26,7 @@ MOST_DRAWS = 100_000_000
 
 
 class Recorder:
-    """Remembers at which place of a growing sample each type of the census was first seen."""
+    """Records where in a growing sample each pattern of the census was first seen."""
 
     def __init__(self, census: Census) -> None:
         self.census = census
@@ -45,7 +45,7 @@ class Recorder:
         return int((self.first >= 0).sum())
 
     def draws_to_see(self, patterns: int) -> int:
-        """How many draws it took until so many patterns had been seen."""
+        """The number of draws until the given number of patterns had been seen."""
         return int(np.sort(self.first[self.first >= 0])[patterns - 1]) + 1
 
 
@@ -60,7 +60,7 @@ def draw_to_density(sampler: Sampler, request: Request, density: float, census: 
 def density_curve(
     sampler: Sampler, request: Request, densities: Sequence[float], census: Census
 ) -> NDArray[np.int64]:
-    """[densities] how many draws of one sequence each density takes."""
+    """[densities] the number of draws of one sequence that each density takes."""
     for density in densities:
         check_density(density)
     recorder = Recorder(census)
@@ -70,7 +70,7 @@ def density_curve(
 
 
 def grow(sampler: Sampler, request: Request, recorder: Recorder, wanted: int) -> Iterator[SubgraphSample]:
-    """Batches of one sequence, recorded, until so many patterns have been seen."""
+    """Batches of one sequence, recorded, until enough patterns have been seen."""
 
     def progress(_: float) -> bool:
         return request.progress is None or request.progress(min(recorder.seen / wanted, 1.0)) is not False
@@ -92,7 +92,8 @@ def grow(sampler: Sampler, request: Request, recorder: Recorder, wanted: int) ->
 
 def first_rows(batches: Sequence[SubgraphSample], count: int) -> SubgraphSample:
     """The first so many occurrences of several samples in a row. Each sample's weights are brought to a mean of 1:
-    where to cut depends on what was seen, so sums of weights would not be unbiased in any case."""
+    the place of the cut depends on the draws, so sums of weights would not be unbiased in any case.
+    """
     tables = [batch.patterns for batch in batches]
     types = np.concatenate([table.node_types for table in tables])
     edges = np.concatenate([table.edges for table in tables])

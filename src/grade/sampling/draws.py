@@ -41,14 +41,13 @@ def sample(
     Parameters
     ----------
     method : ``ars``, ``nrs``, ``rand-esu`` or ``rand-fase``; see the file of that name
-    count : draw so many
-    density : draw until this share of the patterns of the full census has been seen, in place of ``count``
-    weighting : ``occurrences``: every occurrence counts the same; ``graphs``: every graph does; ``edges``: graphs
-        are chosen in proportion to their edges, as in the paper's ARS and NRS
-    r, probabilities : of the enumeration tree, for Rand-ESU and Rand-FaSE only; planned when left out
-    census : the full census or its file, for the density; computed when left out and needed
-    parts : count all subgraphs of up to so many nodes, too, for the estimators (`grade.graphs.part_counts`); 0 for
-        none; when left out, up to 5, as far as they are counted in a moment
+    count : number of draws density : draw until this share of the patterns of the full census has been seen, in place
+        of ``count`` weighting : units of equal weight: ``occurrences``, ``graphs``, or ``edges`` (graphs are chosen
+        in proportion to
+        their edges, as in the paper's ARS and NRS) r, probabilities : of the enumeration tree, for Rand-ESU and
+        Rand-FaSE only; planned when left out census : the full census or its file, for the density; computed when
+        left out and needed parts : also count all subgraphs of up to this many nodes, for the estimators
+            (`grade.graphs.part_counts`); 0 for none; by default up to 5, as far as counting takes a moment
 
     >>> graphs = GraphSet.from_edges(node_counts=[4], node_types=[0, 1, 1, 0], edge_counts=[3],
     ...                              edges=[[0, 1], [1, 2], [2, 3]], node_vocabulary=["input", "conv"])
@@ -111,7 +110,8 @@ def sample(
     if parts > 0:
         # The share done is that of the draw, which is over; the call still lets Ctrl-C through.
         still = None if progress is None else lambda _: progress(1.0)
-        # The neighbours of parts of k - 1 nodes add up to occurrences of k, unless graphs are made to count the same.
+        # The neighbours of parts of k - 1 nodes add up to occurrences of k, unless all graphs have equal
+        # weight.
         counted = count_parts(
             graphs,
             parts,

@@ -1,5 +1,5 @@
-"""Counting parts: the exact census of all small sizes, which comes along with a sample, and how many neighbours their
-occurrences have.
+"""The census of parts that comes with a sample: exact counts of all small patterns, and of the neighbours of their
+occurrences.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ def count_parts(
 ) -> PartCounts:
     """Count all connected induced subgraphs of 1 to ``size`` nodes, and the neighbours of those of two or more.
 
-    ``thrifty`` stops where counting takes longer than some seconds; sizes grow by about the same factor each.
+    ``thrifty`` stops before a size that would take more than some seconds, by the growth from size to size.
 
     >>> graphs = GraphSet.from_edges(node_counts=[3], node_types=[0, 1, 1], edge_counts=[2],
     ...                              edges=[[0, 1], [0, 2]], node_vocabulary=["input", "conv"])
@@ -52,7 +52,7 @@ def count_parts(
         last, before = census.instances, last
     touched: dict[int, PatternTable] = {}
     sums = {}
-    # Those of smaller parts serve only together with those of the largest.
+    # The neighbours of smaller parts are used only together with those of the largest.
     for k in range(2, size + 1) if neighbours and size in tables and last <= MOST_OCCURRENCES else ():
         spread = engine.over(graphs, threads)
         counted = spread.begin(count_neighbours, k, keep_going=progress)

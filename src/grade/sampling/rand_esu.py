@@ -3,19 +3,19 @@ Rand-ESU).
 
 Every connected induced k-subgraph is one leaf of the ESU tree. A node of depth d is entered with probability
 p_d, so every leaf is reached with the same probability p_1 ... p_k; passes over the set reach enough leaves, and
-a random choice of them is returned. A first series of passes decides how many are needed and is thrown away:
-stopping at the pass that brings enough would favour large passes and bias the estimates upwards. The paper sets
-p_d = (1 - d / (k + 1))^r; any list of probabilities can be given as well.
+a random choice of them is returned. A first series of passes determines the number needed and is discarded: stopping
+at the pass that suffices would favour large passes and bias the estimates upwards. The paper sets p_d = (1 - d / (k +
+1))^r; any list of probabilities can be given as well.
 
-Left alone, the sampler plans for itself, and a request for N samples never costs the whole tree: the tree is
-walked level by level with at most ``capacity`` partial subgraphs at a time, a small multiple of N. At each
-level the number of children is known before they are made, and p_d is lowered to what keeps the capacity. So
-the work is at most k * capacity, whatever hubs do, and a tree that fits is enumerated whole. (Given probabilities
-are lowered in the same way where they would let too many through.) With such p_d the estimate of a sum over all
-occurrences, 1 / (p_1 ... p_k) times the sum over the leaves reached, is unbiased. The share of a pattern among
-the leaves is a ratio of two such estimates, so it is unbiased only in the limit of a large capacity; what remains
-is measured in ``experiments/sample_size``. Leaves that share ancestors are drawn together, so an estimate varies
-more than with independent draws; thinning from four times as many leaves (as far as these are few) spreads them.
+By default the sampler plans the probabilities, and a request for N samples never costs the whole tree: the tree is
+walked level by level with at most ``capacity`` partial subgraphs at a time, a small multiple of N. At each level the
+number of children is known before they are made, and p_d is lowered to keep within the capacity. So the work is at
+most k * capacity, whatever hubs do, and a tree that fits is enumerated whole. (Given probabilities are lowered in the
+same way where they would let too many through.) With such p_d the estimate of a sum over all occurrences, 1 / (p_1
+... p_k) times the sum over the leaves reached, is unbiased. The share of a pattern among the leaves is a ratio of two
+such estimates, so it is unbiased only in the limit of a large capacity; what remains is measured in
+``experiments/sample_size``. Leaves that share ancestors are drawn together, so an estimate varies more than with
+independent draws; thinning from four times as many leaves (as far as these are few) spreads them.
 """
 
 from typing import Any
@@ -36,7 +36,7 @@ LEAVES_PER_SAMPLE = 4
 
 @samplers.register("rand-esu")
 def draw(request: Request) -> Draw:
-    """Uniform draws from the enumeration tree; the facts hold the probabilities by depth and the like."""
+    """Uniform draws from the enumeration tree; the facts hold the probabilities by depth."""
     result = sample_tree(request, trie=False)
     weights: NDArray[np.float64] = result["weights"]
     # Passes with different probabilities (the capacity was reached) differ a little in weight; otherwise all are 1.

@@ -1,4 +1,4 @@
-"""What all samplers have in common: the request, the draw, and the registry that finds them by name.
+"""The interface of samplers: the request, the draw, and their registry.
 
 A new sampler is one new file: a function from a `Request` to a `Draw`, registered under its name, and one line
 in this package's ``__init__``.
@@ -22,11 +22,11 @@ WEIGHTINGS = ("occurrences", "graphs", "edges")
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """So many connected induced k-subgraphs of a set. All values have been checked.
+    """A request for connected induced k-subgraphs of a set. All values have been checked.
 
-    ``stream`` numbers independent draws of one seed. ``weighting`` says what counts the same: every
-    ``occurrences`` (the paper's choice), all ``graphs`` (each gets the same number of draws, whatever its size),
-    or all ``edges`` (the paper's choice of the graph in ARS and NRS).
+    ``stream`` numbers independent draws of one seed. ``weighting`` names the units of equal weight: ``occurrences``
+    (the paper's choice), ``graphs`` (each gets the same number of draws, whatever its size), or ``edges`` (the
+    paper's choice of the graph in ARS and NRS).
     """
 
     graphs: GraphSet
@@ -57,10 +57,8 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Draw:
-    """What a sampler returns: occurrences in an order in which every beginning is a fair sample, too.
-
-    ``facts`` say how it went (acceptance rate, probabilities, ...). A sampler that knows the patterns already
-    gives them.
+    """The result of a sampler: occurrences in an order of which every beginning is a fair sample, too. ``facts``
+    describe the draw (acceptance rate, probabilities, ...). A sampler that knows the patterns gives them.
     """
 
     occurrences: NDArray[np.uint32]  # [n, k] ascending global node ids

@@ -1,5 +1,5 @@
-"""Stratified growth: as many occurrences of a rare pattern as of a frequent one, for counts of patterns that uniform
-samples never show.
+"""Stratified growth: as many occurrences of a rare pattern as of a frequent one, to count patterns that uniform
+samples miss.
 
 Uniform samples of N occurrences estimate a pattern's count within 20 % where it makes up more than about 25 / N of all
 occurrences; most patterns of 7 nodes in `zoo` are rarer by orders of magnitude. Here occurrences grow node by node,
@@ -9,8 +9,8 @@ pattern's list an unbiased estimate of its count, given the pilot run that chose
 grow an occurrence (`native/stratified.hpp`). A pattern can be missed only if each of its ways to grow leads through
 thinned lists. There is no bound on the error of the rest; ``experiments/rare_patterns`` measures it.
 
-No level holds more than ``count`` occurrences, unless there are more patterns. As many are returned in random order:
-where fewer were found, each stands there several times with its weight shared out.
+No level holds more than ``count`` occurrences, unless there are more patterns. As many are returned in random order;
+where fewer were found, each is repeated and its weight divided.
 """
 
 import numpy as np

@@ -1,10 +1,10 @@
 """Rand-ESU's walk over a set that lies in blocks: the draws that one walk over the whole set gives.
 
 The generator of a root is seeded by its place among the roots, and that of every other node of the tree by its place in
-its level. So the blocks take turns only in what they add up: after each level the children of all partial subgraphs are
-counted over all blocks, which sets the next probability (native/population.hpp), and each block learns how many partial
-subgraphs precede its own. The population of a level, `capacity` partial subgraphs at most whatever the size of the set,
-goes to the blocks and back.
+its level. So the blocks exchange sums only: after each level the children of all partial subgraphs are counted over
+all blocks, which sets the next probability (native/population.hpp), and each block learns how many partial subgraphs
+precede its own. The population of a level, `capacity` partial subgraphs at most whatever the size of the set, goes to
+the blocks and back.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ LEAST_LEAVES = 500  # to choose from, so that even a single draw is as good as u
 
 @dataclass(frozen=True)
 class Leaves:
-    """What one pass reached."""
+    """The leaves that one pass reached."""
 
     members: list[NDArray[np.uint32]]  # [blocks] of [n, k] nodes in the numbers of the core
     probabilities: NDArray[np.float64]  # [k] p_d that were used
@@ -71,9 +71,9 @@ class Walks:
         return None if progress is None else lambda share: progress(min((levels + share) / steps, 1.0))
 
     def gather(self, count: int) -> tuple[list[Leaves], int, bool]:
-        """(passes, how often each counts, whether they are enough): passes that reach so many leaves.
+        """(passes, multiplicity of each, whether they suffice): passes that reach the number of leaves.
 
-        Where one planned pass is not enough, a first series tells how many passes it takes, and is thrown away
+        Where one planned pass is not enough, a first series determines the number of passes, and is discarded
         (`grade.sampling.rand_esu`).
         """
         first = self.walk(0)
@@ -106,7 +106,7 @@ def hopeless(count: int, passes: int, leaves: int) -> bool:
 def sample_tree_in_blocks(
     request: Request, spread: Spread, probabilities: NDArray[np.float64], capacity: int
 ) -> dict[str, Any]:
-    """What `grade._core.sample_tree` gives without a trie, for occurrences of equal weight."""
+    """The result of `grade._core.sample_tree` without a trie, for occurrences of equal weight."""
     stream = 2 * request.stream
     walks = Walks(request, spread, probabilities, capacity, stream)
     passes, copies, enough = walks.gather(request.count)

@@ -1,8 +1,8 @@
 """Beam search over patterns of growing size (the paper's Algorithm 1).
 
-From all 3-subgraphs, exact, to k nodes: grow the kept patterns by one node, score the candidates, keep the best. What
-is kept of each size is a `Level`; levels are handed out as they are done, so that a caller can store them, and a search
-can go on from the last one that was stored.
+From all 3-subgraphs, exact, to k nodes: grow the kept patterns by one node, score the candidates, keep the best. The
+patterns kept of one size are a `Level`; levels are handed out as they are done, so that a caller can store them, and
+a search can go on from the last one that was stored.
 """
 
 import time
@@ -28,22 +28,22 @@ from grade.search.triples import triples
 START = 3  # the smallest size, enumerated in full
 BYTES_PER_NODE = 4
 BYTES_PER_OCCURRENCE = 56  # weight, hash, slots of the table, pattern id, and the copy into the result
-FEWEST_OCCURRENCES = 1000  # made in one step, below which a search finds nothing of use
+FEWEST_OCCURRENCES = 1000  # with fewer made in one step, a search finds nothing useful
 
 Choice = OccurrenceLists | Candidates
-Score = Callable[[Counted], NDArray[np.float64]]  # [candidates] higher is better
+Score = Callable[[Counted], NDArray[np.float64]]  # [candidates] the higher, the better
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """What the search kept of one size, best first."""
+    """The patterns that the search kept of one size, best first."""
 
     lists: OccurrenceLists
     scores: NDArray[np.float64]  # [kept]
     candidates: int  # patterns that were scored
     instances: int  # occurrences that were made
     seconds: float
-    followed: bool = True  # every way in which what was kept grows was followed
+    followed: bool = True  # every way to grow the kept occurrences was followed
     whole: bool = False  # every pattern of this size was a candidate, whatever was left out before
 
     @property
@@ -64,7 +64,7 @@ class Bounds:
         """Half of the budget for the occurrences of one step, the lists a fraction of that.
 
         >>> Bounds.from_memory(8 * 2**30, 8, 1000)
-        Bounds(capacity=48806446, list_size=2000)
+        Bounds(capacity=48806446, list_size=2000, room=4611686018427387904)
         """
         capacity = memory // (2 * (k * BYTES_PER_NODE + BYTES_PER_OCCURRENCE))
         if capacity < FEWEST_OCCURRENCES:

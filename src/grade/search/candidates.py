@@ -1,4 +1,4 @@
-"""Candidates of one size: what is known of all their occurrences, of which only some are listed.
+"""Candidates of one size: sums over all their occurrences, and lists of some.
 
 Occurrences come block by block (`grade.search.expand`, `grade.search.triples`). Of each pattern a native collector
 (native/collect.hpp) keeps sums over all that came, and those with the highest priorities: as many as a list may hold
@@ -27,7 +27,7 @@ NewPatterns = tuple[int, NDArray[np.uint16], NDArray[np.uint8], NDArray[np.int64
 
 
 class Counted(Protocol):
-    """What a score may ask of patterns, whether their occurrences are listed or not."""
+    """The interface between scores and patterns, whether their occurrences are listed or not."""
 
     @property
     def patterns(self) -> PatternTable: ...
@@ -141,7 +141,7 @@ class Collecting:
         threads: int,
         deadline: Deadline,
     ) -> None:
-        """``judge`` gives by what the weights of each new pattern are divided, whether all its occurrences will come,
+        """``judge`` returns for each new pattern the divisor of its weights, whether all its occurrences will come,
         and whether it is wanted.
         """
         self.graphs, self.judge, self.deadline = graphs, judge, deadline

@@ -1,4 +1,4 @@
-"""Every pattern that reaches a support, nothing left out: no beam, no lists of occurrences.
+"""Complete search: every pattern that reaches a support, without beam or lists of occurrences.
 
 The number of graphs that hold a pattern, and its minimum image-based support, are never more than those of any
 connected part. So the frequent patterns of k + 1 nodes are among the joins of frequent patterns of k nodes
@@ -78,8 +78,8 @@ def frequent_patterns(
     ----------
     constraints : with ``min_graphs`` or ``min_mni``; those that hold for all parts of a pattern prune, the others are
         left to the caller (`Constraints.accepts`), since smaller patterns that break them may grow
-    look_beyond : look at patterns of k + 1 nodes, too, so that it is known of those of k nodes whether they are closed
-        and maximal; otherwise all of these count as both
+    look_beyond : also find the patterns of k + 1 nodes, to decide which of those of k nodes are closed and maximal;
+        otherwise all count as both
     """
     if constraints.fusible:
         raise InputError(
@@ -104,7 +104,7 @@ def frequent_patterns(
 
 
 def with_verdicts(level: Frequent, larger: Frequent, parts: NDArray[np.int32]) -> Frequent:
-    """The level, with what the patterns one node larger say of which of its own are closed and maximal."""
+    """The level with its closed and maximal patterns marked, given the patterns one node larger."""
     closed, maximal = level.closed.copy(), level.maximal.copy()
     rows, places = np.nonzero(parts >= 0)
     part = parts[rows, places]
@@ -114,7 +114,7 @@ def with_verdicts(level: Frequent, larger: Frequent, parts: NDArray[np.int32]) -
 
 
 class Search:
-    """What the steps share."""
+    """State shared by all steps."""
 
     def __init__(
         self,

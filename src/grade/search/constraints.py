@@ -1,4 +1,4 @@
-"""What a pattern must look like. A constraint is one field: its flag, help, limits, words and test stand beside it.
+"""Constraints on patterns. A constraint is one field, with its flag, help, limits, words and test.
 
 A test that holds for every connected induced part of a pattern that passes it (no forbidden type, degrees, most edges,
 no cycle) prunes while candidates grow, most of them before an occurrence is even made. The others (contains a type, one
@@ -31,7 +31,7 @@ RULE = "rule"  # the key of a field's metadata under which its Rule stands
 
 @dataclass(frozen=True)
 class Rule:
-    """What one constraint says, and how patterns are tested for it."""
+    """The words of one constraint, and its test of patterns."""
 
     words: str  # how a run describes it, with the value in braces
     test: Test | None = None
@@ -265,14 +265,14 @@ class Constraints(Settings):
         """The constraints in words."""
         words = []
         for rule, value in self.asked_for():
-            if rule.test is has_types:  # each of them is wanted
+            if rule.test is has_types:  # all of them are wanted
                 words += [rule.words.format(glob) for glob in value]
             else:
                 words.append(rule.words.format(", ".join(value) if isinstance(value, tuple) else value))
         return words
 
     def check(self, graphs: GraphSet, k: int) -> None:
-        """Refuse wishes that no pattern of k nodes over this set's types can fulfil."""
+        """Refuse constraints that no pattern of k nodes over this set's types can satisfy."""
         allowed = self.allowed_types(graphs)
         if not allowed.any():
             raise InputError(
@@ -305,9 +305,8 @@ class Constraints(Settings):
         return self.allowed_types(graphs)[graphs.node_types].astype(np.uint8)
 
     def distances(self, graphs: GraphSet, steps: int) -> NDArray[np.uint8]:
-        """[nodes] steps, directions aside, to the nearest node of the wanted type; empty without a wish.
-
-        With several wishes it is that for the rarest type: a pattern needs them all, so it needs that one.
+        """[nodes] steps, directions aside, to the nearest node of the wanted type; empty where none is wanted. With
+        several wanted types it is the rarest: a pattern needs them all.
         """
         wishes = [matching_types([glob], graphs.node_vocabulary)[graphs.node_types] for glob in self.contains]
         if not wishes:

@@ -1,11 +1,11 @@
-"""All fusible node sets of one size: what a compiler could turn into one operator.
+"""All fusible node sets of one size, which a compiler could turn into one operator each.
 
 A node set is fusible if it is convex (no directed path leaves it and comes back) and its results leave at one node: the
-only one that is consumed outside of it or that is a graph output. Such a set grows upward from where its results leave,
-by nodes all of whose consumers are inside, and stays fusible all the way (native/fusible_sets.hpp): so all of them are
-found in time in proportion to their number, cycles included, whatever the fan-out. Wide fan-in alone makes that number
-explode (the subsets of a concatenation's 90 inputs). Then those with few inputs at every node are listed in full all
-the same, and the others grow from bounded lists (grade.search.expand).
+only one that is consumed outside of it or that is a graph output. Such a set grows upward from its output node, by
+nodes all of whose consumers are inside, and stays fusible all the way (native/fusible_sets.hpp): so all of them are
+found in time in proportion to their number, cycles included, whatever the fan-out. Wide fan-in alone makes that
+number explode (the subsets of a concatenation's 90 inputs). Then those with few inputs at every node are listed in
+full all the same, and the others grow from bounded lists (grade.search.expand).
 """
 
 from dataclasses import replace
@@ -63,7 +63,7 @@ def narrow_lists(
 ) -> tuple[OccurrenceLists | None, int]:
     """(complete lists of the patterns in which no node has more than w inputs, w), with the largest w that fits.
 
-    A pattern says itself how many inputs its nodes have, so that all its occurrences are listed or none. None, 0 where
+    The number of inputs is a property of the pattern, so either all its occurrences are listed or none. None, 0 where
     not even those fit.
     """
     asked = constraints.max_in_degree or UNLIMITED

@@ -1,4 +1,4 @@
-"""Occurrence lists: bounded, weighted, and honest about what they leave out."""
+"""Bounded lists of weighted occurrences, with marks for those that are complete."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -186,8 +186,8 @@ class OccurrenceLists:
         return np.where(self.exact, 0.0, squares / np.maximum(sums, 1e-300) ** 2)
 
     def supports(self, graphs: GraphSet, threads: int = 1) -> dict[str, NDArray[np.int64]]:
-        """[m] what the listed occurrences show, ``graphs`` with one and nodes in some (``coverage``): exact for a
-        complete list, else a lower bound.
+        """[m] supports by the listed occurrences: graphs with one (``graphs``) and nodes in one (``coverage``); exact
+        for a complete list, else a lower bound.
         """
         found = _core.list_supports(graphs.core, self.offsets, self.occurrences, threads, None)
         return dict(zip(("graphs", "coverage"), found, strict=True))

@@ -1,6 +1,6 @@
-"""By what the search ranks its candidates.
+"""The scores by which a search ranks its candidates.
 
-The default is ``coverage``: occurrences around hubs overlap by the millions and lead every list of counts, while what
+The default is ``coverage``: overlapping occurrences around hubs lead every list of counts, while a pattern that
 covers many nodes can be acted on. ``occurrences`` is the paper's objective.
 """
 
@@ -21,19 +21,19 @@ from grade.search.supports import Supports
 LogProbability = Callable[[PatternTable], NDArray[np.float64]]
 
 CHUNK = 256  # candidates scored between two looks at the clock
-FIRST = 1000  # patterns that tell how good counts and estimates are
+FIRST = 1000  # patterns to fit the accuracy of counts and estimates on
 ROUNDS = 20  # of reweighted least squares; they settle in fewer
 OUTLYING = 3.0  # standard deviations, beyond which a pattern says no more
-LEAST_SPREAD = 1e-6  # of an estimator that is never wrong
+LEAST_SPREAD = 1e-6  # of an estimator without errors
 
 RANKINGS = {
     "occurrences": "number of occurrences, the paper's frequency",
     "graphs": "number of graphs that contain the pattern",
     "disjoint": "number of occurrences that share no node",
     "coverage": "number of nodes in some occurrence",
-    "saving": "what fusing the disjoint occurrences saves: bytes kept from memory, or measured seconds",
+    "saving": "savings by fusing the disjoint occurrences: bytes kept from memory, or measured seconds",
     "mni": "fewest nodes that can stand for one node of the pattern (minimum image-based support)",
-    "estimator": "number of occurrences: where it is uncertain, drawn to what the estimator expects",
+    "estimator": "number of occurrences, shrunk towards the estimator's expectation where it is uncertain",
     "probability": "the estimator's log-probability alone, as in the paper",
 }
 
@@ -48,7 +48,7 @@ def ranking(
     by_graph: bool = False,
     savings: Savings | None = None,
 ) -> Score:
-    """The score by this name. The estimator's are taken by size from ``log_probability``, until the deadline.
+    """The score by this name. Scores of an estimator come from ``log_probability``, by size, until the deadline.
 
     ``by_graph`` divides the occurrences in each graph by its number of nodes, so that no large graph leads by itself.
     Equal supports rank by the number of occurrences, and equal numbers by the pattern's key.

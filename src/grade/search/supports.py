@@ -1,4 +1,4 @@
-"""Supports of the search's candidates, each by its one definition: the same numbers as verification gives.
+"""Supports of the search's candidates, defined as in verification.
 
 ``graphs`` and ``coverage`` come from a list of occurrences where that is complete. Otherwise, and for ``disjoint`` and
 ``mni``, the matcher asks for each graph or node whether there is an occurrence (native/match_supports.cpp): tens of
@@ -15,7 +15,7 @@ from grade.graphs import GraphSet, PatternTable
 from grade.progress import NEVER, Deadline
 from grade.search.candidates import Counted
 
-STEPS = 10**9  # of work on one pattern, seconds; then what was found stands as a lower bound
+STEPS = 10**9  # seconds of work on one pattern; after that the support is a lower bound
 NO_OFFSETS, NO_GRAPHS = np.zeros(0, np.int64), np.zeros(0, np.uint32)
 
 
@@ -53,7 +53,7 @@ class Supports:
         return known
 
     def reaching(self, name: str, lists: Counted, least: int) -> NDArray[np.bool_]:
-        """[m] whether the support of this name, ``graphs`` or ``mni``, is at least so much."""
+        """[m] whether the support of this name, ``graphs`` or ``mni``, is at least ``least``."""
         if name == "mni":
             return self.mni(lists.patterns, least) >= least
         known, exact = lists.known("graphs", self.graphs, self.threads)
@@ -63,7 +63,7 @@ class Supports:
         return known >= least
 
     def graph_counts(self, patterns: PatternTable, least: int | None = None) -> NDArray[np.int64]:
-        """[m] graphs that hold each pattern; with ``least``, only whether it is reached is told rightly."""
+        """[m] graphs that hold each pattern; with ``least``, only whether it is reached is exact."""
         offsets, _, _ = self.matcher.find_graphs(
             patterns.node_types,
             patterns.edges,
@@ -80,7 +80,7 @@ class Supports:
     def disjoint(self, patterns: PatternTable) -> NDArray[np.int64]:
         """[m] occurrences that share no node, taken whenever they can be in the order of `list_occurrences`.
 
-        A lower bound of the largest number of them: that is hard to find, and rarely larger.
+        A lower bound of the largest number, which is hard to find and rarely larger.
         """
         taken, _ = self.matcher.pack_all(
             patterns.node_types, patterns.edges, self.threads, STEPS, self.deadline.keep_going

@@ -1,4 +1,4 @@
-"""Verification: what a pattern's supports really are, by exact induced counting."""
+"""Verification: the supports of patterns by exact induced counting."""
 
 from grade.verify.counting import (
     Verifier,

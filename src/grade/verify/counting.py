@@ -1,9 +1,9 @@
 """Exact induced counting of given patterns over a graph set.
 
-The work is done in the native core (native/match.hpp): the rarest node of the pattern first, then always a neighbour of
-what is placed; a bit field per node says which placed members it touches, so that the induced test is one comparison;
-orbits of the automorphism group give an order that meets every node set once; and what hangs at the placed part is
-counted by binomials rather than one by one, because around hubs counts reach 1e10 and more.
+The work is done in the native core (native/match.hpp): the rarest node of the pattern first, then always a neighbour
+of the placed nodes. A bit field per node marks its placed neighbours, so that the induced test is one comparison.
+Orbits of the automorphism group give an order that meets every node set once. Leaves are counted by binomials rather
+than one by one, because around hubs counts reach 1e10 and more.
 """
 
 import time
@@ -43,8 +43,8 @@ def count_pattern(
 
     Parameters
     ----------
-    seconds : after which to stop; what was found until then is a lower bound and marked as such
-    fusible : only occurrences that a compiler could fuse: convex (no directed path leaves the node set and comes
+    seconds : when to stop; the counts until then are lower bounds and marked as such fusible : only occurrences that
+        a compiler could fuse: convex (no directed path leaves the node set and comes
         back), and edges leave it at one node at most
     supports : also find the disjoint occurrences and the covered nodes
 
@@ -141,7 +141,7 @@ def verify_patterns(
 
 
 class Verifier:
-    """A graph set indexed for the counting of patterns: made once, asked for many."""
+    """A graph set indexed for counting many patterns."""
 
     def __init__(
         self,
@@ -162,8 +162,8 @@ class Verifier:
         examples: int = 0,
         progress: Progress | None = None,
     ) -> Support:
-        """Disjoint occurrences and images first: they are quick even where there are too many occurrences to count, and
-        say which graphs and nodes have any at all.
+        """All supports of one pattern. Disjoint occurrences and images come first: they are quick even where there
+        are too many occurrences to count, and show which graphs and nodes have any.
         """
         begin = time.perf_counter()
         limit = time_limit(seconds)
@@ -238,5 +238,5 @@ def image_steps(seconds: float) -> int:
 
 
 def stop_only(progress: Progress | None) -> Progress | None:
-    """The callback without its news: the packing is only the beginning of the work."""
+    """The callback with no share to report: the packing is only the beginning of the work."""
     return None if progress is None else lambda _: progress(0.0)

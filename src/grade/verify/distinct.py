@@ -1,11 +1,11 @@
 """A small choice of patterns that covers much of a graph set, instead of many that are nearly the same.
 
-Greedy: always the pattern whose occurrences cover the most new nodes, counting those only that share no node with each
-other or with any that was chosen before. Gains only shrink as more is covered, so an old gain bounds the new one and
-most patterns are never looked at again (lazy evaluation; Minoux, 1978).
+Greedy: always the pattern whose occurrences cover the most new nodes. Only occurrences count that share no node with
+each other or with any chosen before. Gains only shrink, so an old gain bounds the new one and most patterns are
+evaluated once (lazy evaluation; Minoux, 1978).
 
-A pattern is a variant of a chosen one when more than half of the nodes that the one of them covers are covered by the
-other as well: a shifted window, a part, an extension. Variants are folded, not chosen.
+A pattern is a variant of a chosen one if one of them covers more than half of the other's nodes: a shifted window, a
+part, an extension. Variants are folded, not chosen.
 """
 
 import heapq
@@ -22,7 +22,7 @@ from grade.search.supports import STEPS
 from grade.verify.vocabulary import translate
 
 FEWEST = 2  # new occurrences of a pattern that is worth showing
-MOST_VARIANT = 0.5  # of the nodes that one of two patterns covers, those that the other covers too
+MOST_VARIANT = 0.5  # share of the nodes of one pattern that the other covers
 NOTHING = np.zeros(0, np.uint8)
 
 
@@ -39,7 +39,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Selection:
-    """What was chosen, in order."""
+    """The chosen patterns, in order."""
 
     choices: list[Choice]
     nodes: int  # of the graph set
@@ -89,7 +89,7 @@ class Selector:
         return self.tables[table][0][row], self.tables[table][1][row]
 
     def choose(self, count: int, fold: Sequence[int] | None = None) -> Selection:
-        """The first ``count`` patterns of the greedy choice, with those of ``fold`` (all) that are their variants."""
+        """The first ``count`` patterns of the greedy choice, with their variants among ``fold`` (by default all)."""
         free = np.zeros(self.graphs.nodes, np.uint8)  # 1: taken
         union = np.zeros(self.graphs.nodes, np.uint8)  # nodes in some occurrence of a chosen pattern
         masks: list[NDArray[np.bool_]] = []
@@ -132,7 +132,7 @@ class Selector:
         return Selection(choices, self.graphs.nodes, len(self), self.bound(union, len(choices)))
 
     def gains(self, taken: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """[candidates] nodes that each would cover anew."""
+        """[candidates] new nodes that each would cover."""
         found = [np.zeros(0, np.int64)]
         for types, edges in self.tables:
             disjoint, _ = self.matcher.pack_free(
@@ -161,11 +161,11 @@ class Selector:
         return overlaps.index(max(overlaps))
 
     def bound(self, union: NDArray[np.uint8], count: int) -> int:
-        """What no choice of ``count`` candidates can exceed.
+        """An upper bound of the coverage of any ``count`` candidates.
 
         The nodes in any occurrence of a choice are a submodular function of it, and at least those that the choice
-        covers by disjoint occurrences. So the best choice has at most the nodes of the union of the chosen patterns
-        and, beyond it, what the ``count`` best candidates add one by one.
+        covers by disjoint occurrences. So the best choice covers at most the union of the chosen patterns and the
+        separate gains of the ``count`` best candidates.
         """
         beyond = [np.zeros(0, np.int64)]
         for types, edges in self.tables:
