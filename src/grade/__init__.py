@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-# Everything is imported when it is first asked for: some of it is slow to import. A module that stands here without a
-# name in it can be called: `grade.mine` is both the module and its main function.
+# Everything is imported when it is first used, since some of it is slow to import. A module listed here
+# without a name in it can be called: `grade.mine` is both the module and its main function.
 ON_DEMAND = {
     "Census": "grade.sampling.census:Census",
     "GraphSet": "grade.graphs:GraphSet",

@@ -1,7 +1,7 @@
-"""What ``import grade`` offers, beside `grade.mine`: one function for each thing that a Python user does.
+"""The functions of ``import grade``, besides `grade.mine`.
 
-The commands of the same names call the same functions. Where graphs are taken, so are a file, a folder, a glob, a
-built-in name, a graph set, a torch module with example inputs, and a list of these.
+The commands of the same names call the same functions. Wherever graphs are taken, a file, a folder, a glob, a
+built-in name, a graph set, a torch module with example inputs, and a list of these will do.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,7 +39,7 @@ Patterns = str | Path | Pattern | Query | Sequence[str | Pattern | Query]
 
 
 def load(graphs: Any, **reading: Any) -> GraphSet:
-    """The graph set of whatever stands for one.
+    """The graph set of a file, folder, name, model, or list of these.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def sample(
     address: str | None = None,
     **settings: Any,
 ) -> SubgraphSample:
-    """Draw connected induced subgraphs of k nodes; `grade.sampling.sample` tells the settings.
+    """Draw connected induced subgraphs of k nodes; see `grade.sampling.sample` for the settings.
 
     >>> sample("zoo-mini", 5, count=100, seed=1)
     SubgraphSample(100 occurrences of 93 patterns, k=5, by "rand-esu")
@@ -186,9 +186,9 @@ def count(
     top : only the most frequent patterns of a census, or the first ones
     induced : whether edges that the pattern does not have are forbidden
     fusible : only occurrences that a compiler can fuse
-    seconds_per_pattern, time_budget : when to stop counting; what was counted until then is a lower bound, in whose
-        place an unbiased estimate stands where there is one
-    engine, address : ``ray`` and the host:port of a Ray cluster; queries and estimates are of this machine
+    seconds_per_pattern, time_budget : when to stop counting; the count is then replaced by an unbiased estimate where
+        possible, and a lower bound otherwise engine, address : ``ray`` and the host:port of a Ray cluster; queries
+            and estimates run on this machine
 
     >>> count("zoo-mini", ["Conv -> Relu", "Conv#1 -> Relu -> Conv#2"])
     occurrences  graphs  disjoint  coverage  pattern
@@ -223,7 +223,7 @@ def as_list(patterns: Patterns) -> Sequence[str | Path | Pattern | Query]:
 def read(
     given: str | Path | Pattern | Query, graphs: GraphSet, top: int | None, induced: bool
 ) -> list[Pattern | Query]:
-    """The patterns that one entry stands for."""
+    """The patterns of one entry."""
     if isinstance(given, Query) or (isinstance(given, Pattern) and induced):
         return [given]
     found = read_patterns(str(given), graphs.node_vocabulary, graphs.edge_vocabulary, top, induced=induced)
@@ -232,7 +232,7 @@ def read(
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture of a pattern; a notebook shows it."""
+    """A picture of a pattern, which a notebook displays."""
 
     pattern: Pattern
 

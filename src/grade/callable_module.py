@@ -10,7 +10,7 @@ from typing import Any
 
 
 class CallableModule(ModuleType):
-    """A module that hands a call to its main function, and has that function's signature and documentation."""
+    """A module that calls its main function when called, with that function's signature and documentation."""
 
     __wrapped__: Callable[..., Any]
 

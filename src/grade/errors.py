@@ -1,8 +1,8 @@
-"""The exceptions that users meet: what they gave cannot be used, or the machine cannot do it."""
+"""Exceptions for users: bad input, or a failing machine."""
 
 
 class InputError(ValueError):
-    """Something the user gave cannot be used.
+    """The input cannot be used.
 
     The message is one sentence that names the file or setting and the remedy; the command line prints it
     and ends with exit code 2. Settings are named in backquotes, as Python callers write them; the command line
@@ -11,7 +11,7 @@ class InputError(ValueError):
 
 
 class FileError(OSError):
-    """A file cannot be written or read for a reason that lies in the machine: a full disk, a failing one.
+    """A file cannot be written or read because of the machine: a full disk, a failing disk.
 
     The message is one sentence; the command line prints it and ends with exit code 1.
     """

@@ -19,7 +19,7 @@ MACHINE = (
     errno.EDQUOT,
     errno.EFBIG,
     errno.EIO,
-)  # the place is right, but the disk is full or fails
+)  # errors of the disk, not of the place
 
 
 @contextmanager
@@ -81,7 +81,7 @@ def put_in_place(folder: Path, target: Path) -> None:
 
 
 def writable_target(path: str | os.PathLike[str]) -> Path:
-    """The path, or an InputError when its parent folder does not exist. For checks before long work, too."""
+    """The path; an `InputError` if its parent folder does not exist. Worth calling before long work."""
     target = Path(os.path.abspath(path))  # noqa: PTH100 (Path.resolve would follow links)
     if not target.parent.is_dir():
         raise InputError(
@@ -96,7 +96,7 @@ def beside(target: Path) -> Path:
 
 
 def refuse_writing(target: Path, error: OSError) -> InputError | FileError:
-    """What to raise: a `FileError` where the disk is full or fails, an `InputError` where the place is wrong."""
+    """The exception to raise: a `FileError` if the disk is full or fails, an `InputError` if the place is wrong."""
     if isinstance(error, FileError):
         return error
     reason = error.strerror or str(error)

@@ -1,4 +1,4 @@
-"""One run of `grade.mine`: what is asked for, where it is kept, and how much time is left."""
+"""One run of `grade.mine`: its settings, its folder, and its time budget."""
 
 import re
 import time
@@ -26,13 +26,13 @@ from grade.units import parse_bytes, parse_seconds
 
 METHODS = ("search", "sampling")
 WEIGHTINGS = ("occurrences", "graphs")
-NAMED = 3  # reasons why sizes of values are not known that are told
+NAMED = 3  # most reasons shown for values of unknown size
 SEARCH_SHARE = 0.8  # of a time budget; the rest is for the verification
 
 
 @dataclass
 class Job:
-    """One run: what is asked for, where it is kept, and how much time is left."""
+    """One run: its settings, its folder, and its time budget."""
 
     settings: MineSettings
     constraints: Constraints
@@ -58,7 +58,7 @@ class Job:
         progress: Progress | None = None,
         engine: Engine = LOCAL,
     ) -> "Job":
-        """Refuse what cannot work before anything is written; then start the run, or go on with it."""
+        """Refuse impossible settings before anything is written; then start the run, or resume it."""
         sizes = settings.sizes
         if sizes[0] > graphs.largest or (sizes[-1] > graphs.largest and len(sizes) == 1):
             raise InputError(
@@ -119,7 +119,7 @@ class Job:
 
 
 def check(settings: MineSettings, graphs: GraphSet) -> None:
-    """Refuse names that are not known, and settings that do not go together."""
+    """Refuse unknown names, and settings that exclude each other."""
     if settings.start_from is not None and (settings.complete or settings.method == "sampling"):
         raise InputError("`start_from` is for the search; leave out `complete` and the method sampling.")
     for kind, value, known in (
@@ -137,7 +137,7 @@ def check(settings: MineSettings, graphs: GraphSet) -> None:
 
 
 def folder_for(graphs: str) -> Path:
-    """Where the command line keeps a run that is given no folder: named after its set, here.
+    """The default folder of a run on the command line: in the current folder, named after its set.
 
     >>> str(folder_for("models/**/*.onnx")), str(folder_for("zoo"))
     ('models-onnx-motifs', 'zoo-motifs')
@@ -146,7 +146,7 @@ def folder_for(graphs: str) -> Path:
 
 
 def split(values: dict[str, Any], *kinds: Any) -> list[dict[str, Any]]:
-    """The values by the dataclass that has a field of the name; a name that none has is refused."""
+    """The values grouped by the dataclass with a field of that name; unknown names are refused."""
     names = [{each.name for each in fields(kind)} - {"graphs", "k", "out"} for kind in kinds]
     known = sorted(set().union(*names))
     unknown = sorted(set(values) - set(known))

@@ -1,4 +1,4 @@
-"""What this process may use of the machine."""
+"""The processors and the memory available to this process."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,7 @@ def available_threads() -> int:
 
 
 def thread_count(threads: int | None) -> int:
-    """The number of threads to use: all available ones when left open.
+    """The number of threads to use: by default all available ones.
 
     >>> thread_count(3)
     3

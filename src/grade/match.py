@@ -1,7 +1,7 @@
-"""A library of patterns matched against a graph set: what each covers, what all cover together, and what remains.
+"""A library of patterns matched against a graph set: the coverage of each and of all, and the motifs among the rest.
 
-The shipped library holds operator fusions that onnxruntime, TVM and XNNPACK document (`grade/data/fusions.txt`). What
-remains is mined: the distinct motifs among the nodes that no pattern of the library covers.
+The shipped library holds operator fusions that onnxruntime, TVM and XNNPACK document (`grade/data/fusions.txt`). The
+nodes that no pattern of the library covers are mined for distinct motifs.
 """
 
 import sys
@@ -54,7 +54,7 @@ class Remaining:
 
 @dataclass(frozen=True, eq=False)
 class Matched:
-    """What a library covers of a set."""
+    """The coverage of a set by a library."""
 
     library: str
     set: str
@@ -81,7 +81,7 @@ class Matched:
         return frames.to_pandas(self.columns())
 
     def data(self) -> dict[str, Any]:
-        """What was found, as JSON has it."""
+        """The result for JSON."""
         columns = self.columns()
         return {
             "library": self.library,
@@ -141,10 +141,9 @@ def match(
     Parameters
     ----------
     library : "fusions", a file with a pattern on each line, after its name and a colon, or a pattern itself
-    graphs : whatever stands for a graph set
-    fusible : only occurrences that a compiler can fuse
-    induced : False: other edges than those of a pattern may lie between the nodes of an occurrence
-    remaining : how many motifs of the nodes that are not covered to find; 0 for none
+    graphs : a graph set, a file, folder or name, a model, or a list of these fusible : only occurrences that a
+        compiler can fuse induced : False: other edges than those of a pattern may lie between the nodes of an
+        occurrence remaining : how many motifs of the nodes that are not covered to find; 0 for none
 
     >>> found = match("Conv -> BatchNormalization -> Relu", "zoo-mini", remaining=2)
     >>> found.covered, [motif.pattern for motif in found.remaining]
@@ -198,7 +197,7 @@ def outside(
     threads: int,
     progress: Progress | None = None,
 ) -> list[Remaining]:
-    """The distinct motifs of what is not covered."""
+    """The distinct motifs among the nodes that are not covered."""
     rest = without(graphs, covered)
     smallest = int(SIZES.split("-", maxsplit=1)[0])
     if count == 0 or rest.largest < smallest or rest.edges == 0:
@@ -254,7 +253,7 @@ def outputs_without(
     sources: NDArray[np.int64],
     targets: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """[kept] whether a node's result is still wanted elsewhere: it is an output, or a covered node reads it."""
+    """[kept] whether a node's result is used elsewhere: it is a graph output, or a covered node reads it."""
     wanted = np.array(graphs.outputs, bool)
     wanted[sources[covered[targets]]] = True
     return wanted[kept]

@@ -1,7 +1,7 @@
 """Mining: graphs in, motifs out. The flow of a run on one page: sample, fit, search, verify, catalogue.
 
-Every stage leaves its result in the run folder and is not done again when it is there: a run that was stopped goes on
-where it was, and ends with the same catalogue.
+Every stage stores its result in the run folder and is skipped when it is there: a stopped run resumes where it was,
+and ends with the same catalogue.
 """
 
 import sys
@@ -49,7 +49,7 @@ def mine(
 
     Parameters
     ----------
-    graphs : whatever stands for graphs: a GraphSet, a file, folder, glob or name that `grade mine` takes, a PyTorch
+    graphs : a GraphSet, a file, folder, glob or name that `grade mine` takes, a PyTorch
         module with its example inputs, an ONNX model ... or a list of those (`grade.sources.as_graphs`)
     k : number of nodes, or several such as "3-10" or ``range(3, 11)``
     out : the folder of the run, to keep it or to go on with it; a temporary one when left out
@@ -252,7 +252,7 @@ def baseline(job: Job, k: int) -> Level:
 
 
 def enumerate_all(job: Job) -> list[Level]:
-    """Every pattern that reaches the support that is asked for: no beam, nothing left out (grade.search.complete)."""
+    """Every pattern that reaches the required support (`grade.search.complete`)."""
     settings, levels = job.settings, []
     deadline = job.search_until.reporting(job.progress, "search")
     supports = Supports(job.graphs, threads=job.threads, deadline=deadline, engine=job.engine)
@@ -294,7 +294,7 @@ def enumerate_all(job: Job) -> list[Level]:
 
 
 def left_out(job: Job, levels: Sequence[Level], motifs: Sequence[Motif]) -> list[str]:
-    """How the result may differ from the true best patterns; nothing for a result that is complete."""
+    """The reasons why better patterns may have been missed; none for a complete result."""
     reasons: list[str] = []
     if job.settings.start_from is not None:
         reasons.append(f"only patterns that contain {job.settings.start_from}")
@@ -315,7 +315,7 @@ def left_out(job: Job, levels: Sequence[Level], motifs: Sequence[Motif]) -> list
 
 
 def gaps(levels: Sequence[Level], sizes: Collection[int], rank_by: str) -> list[str]:
-    """What the search dropped before it came to patterns of these sizes."""
+    """The reasons why the search may have missed patterns of these sizes."""
     found: dict[str, list[int]] = {}
     before: dict[str, list[int]] = {}
     for level in levels:
@@ -340,7 +340,7 @@ def gaps(levels: Sequence[Level], sizes: Collection[int], rank_by: str) -> list[
 
 
 def entry(level: Level) -> dict[str, object]:
-    """A level as the catalogue keeps it."""
+    """A level for the catalogue."""
     return {
         "size": level.size,
         "candidates": level.candidates,

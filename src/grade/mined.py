@@ -1,4 +1,4 @@
-"""What `grade.mine` returns: a run that ended."""
+"""The result of `grade.mine`: a finished run."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Mined:
-    """A run that ended, with its catalogue. In a notebook it shows itself."""
+    """A finished run with its catalogue. A notebook displays its motifs."""
 
     catalogue: Catalogue
     graphs: GraphSet
@@ -64,7 +64,7 @@ class Mined:
         return export(self.run, number, to, Path(out), graphs=self.graphs).file
 
     def occurrences(self, number: int, limit: int = 1000) -> "Occurrences":
-        """Where a motif occurs: graphs, names of nodes, tensors; `write` and `cut` take them elsewhere."""
+        """The occurrences of a motif: graphs, names of nodes, tensors; `write` and `cut` export them."""
         from grade.export.occurrences import occurrences_of
 
         return occurrences_of(self.run, number, limit, self.graphs)

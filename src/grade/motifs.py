@@ -1,4 +1,4 @@
-"""From what the search kept to motifs: chosen, counted exactly, ranked. The last stages of `grade.mine`."""
+"""From the patterns that the search kept to motifs: choose, count exactly, rank. The last stages of `grade.mine`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,14 +19,14 @@ from grade.verify.distinct import Selection, Selector
 
 COUNTING_SHARE = 0.7  # of the time that is left, for exact counting; the rest is for estimates
 DOUBT = 0.8  # of the last winner's estimated count: patterns above it are counted, too
-LEAST_SECONDS = 0.05  # to count a pattern when time is up: enough to find some occurrences
+LEAST_SECONDS = 0.05  # minimum per pattern, even when time is up: enough to find some occurrences
 EXAMPLES = 20  # occurrences that the catalogue keeps of each motif
 
 Place = tuple[int, int]  # number of a level, row in it
 
 
 def select(job: Job, levels: list[Level]) -> "Distinct | None":
-    """A distinct few of the patterns that the search kept, of all sizes; None where all are wanted, or time is up."""
+    """A few distinct patterns of all sizes that the search kept; None if all are wanted, or time is up."""
     if job.settings.all or job.settings.complete:
         return None
     places = [place for number in wanted(job, levels) for place in accepted(job, levels, number)]
@@ -63,7 +63,7 @@ class Distinct:
     places: list[Place]
 
     def facts(self) -> dict[str, int]:
-        """What the catalogue keeps of the selection as a whole."""
+        """The totals of the selection, for the catalogue."""
         found = self.selection
         return {
             "motifs": len(found.choices),
@@ -86,9 +86,8 @@ def accepted(job: Job, levels: list[Level], number: int) -> list[Place]:
 
 
 def verify(job: Job, levels: list[Level], selection: "Distinct | None") -> list[Motif]:
-    """Count the best patterns of each size exactly, those past counting by estimate, and the distinct ones first.
-
-    What is cut short by the time budget is reported but not stored, so that a run that goes on counts it in full.
+    """Count the best patterns of each size, the distinct ones first: exactly, or by estimate where counting was cut
+    off. Counts cut short by the time budget are reported but not stored, so that a resumed run counts in full.
     """
     chosen: dict[Place, Chosen] = {}
     variants: dict[Place, Place] = {}
@@ -141,7 +140,7 @@ def verify(job: Job, levels: list[Level], selection: "Distinct | None") -> list[
 
 
 def savings_of(job: Job, levels: Sequence[Level], counted: dict[Place, Support]) -> dict[Place, Saving]:
-    """What fusing saves, of the patterns whose disjoint occurrences are known; nothing where nobody asks."""
+    """The savings by fusing each pattern whose disjoint occurrences are known; none unless savings are wanted."""
     if job.savings is None:
         return {}
     return {
@@ -152,7 +151,7 @@ def savings_of(job: Job, levels: Sequence[Level], counted: dict[Place, Support])
 
 
 def value(job: Job, by: str, support: Support, levels: Sequence[Level], place: Place) -> float:
-    """What a verified pattern is ranked by."""
+    """The value that ranks a verified pattern."""
     if by != "occurrences" or job.settings.weighting != "graphs":
         return support.value(by)
     if support.occurrences_quality != EXACT or not support.per_graph:
@@ -161,7 +160,7 @@ def value(job: Job, by: str, support: Support, levels: Sequence[Level], place: P
 
 
 def brief_support(job: Job, levels: Sequence[Level], place: Place) -> Support:
-    """What complete mode knows of every pattern: its occurrences, and the support that it was ranked by."""
+    """The supports that complete mode finds for every pattern: its occurrences, and the support of the ranking."""
     level, row, by = levels[place[0]], place[1], job.settings.rank_by
     quality = EXACT if level.lists.exact[row] else LOWER_BOUND
     known = {} if by in ("occurrences", "saving") else {by: int(level.scores[row])}
@@ -169,7 +168,7 @@ def brief_support(job: Job, levels: Sequence[Level], place: Place) -> Support:
 
 
 def why_so_few(job: Job, level: Level, found: int) -> str:
-    """Why fewer patterns came back than were asked for, and what to relax."""
+    """Why fewer patterns were found than wanted, and which setting to relax."""
     few = f"{found} pattern{'s' * (found != 1)} of {level.size} nodes"
     if job.cut_short:
         return f"The time budget ran out when {few} were verified; raise `time_budget`."
@@ -179,7 +178,9 @@ def why_so_few(job: Job, level: Level, found: int) -> str:
 
 
 def count(job: Job, levels: list[Level], places: list[Place], most: int) -> dict[Place, Support]:
-    """The supports of the first patterns that occur in enough graphs, so many at most; exact ones before estimates."""
+    """The supports of the first patterns that occur in enough graphs, at most ``most`` of them; estimates where
+    counting was cut off.
+    """
     found: dict[Place, Support] = {}
     verifier = Verifier(job.graphs, job.threads, job.constraints.fusible, job.engine)
     for number, row in places:
@@ -204,7 +205,7 @@ def count(job: Job, levels: list[Level], places: list[Place], most: int) -> dict
 def may_still_win(
     job: Job, levels: list[Level], place: Place, found: dict[Place, Support], most: int
 ) -> bool:
-    """Whether a pattern could have more occurrences than one that was counted, since its own were only estimated."""
+    """Whether a pattern, estimated by the search, could have more occurrences than one that was counted."""
     level = levels[place[0]]
     by_count = job.settings.rank_by == "occurrences" and job.settings.weighting == "occurrences"
     if not by_count or level.lists.exact[place[1]] or not 0 < most <= len(found) < 2 * most:
@@ -214,7 +215,7 @@ def may_still_win(
 
 
 def support_of(job: Job, level: Level, row: int, verifier: Verifier, seconds: float) -> Support:
-    """The supports of one pattern, from the run folder if they are there; in so many seconds at most."""
+    """The supports of one pattern, from the run folder if they are there; counted for at most ``seconds``."""
     known = job.run.load_support(level.size, row)
     if known is not None:
         return known

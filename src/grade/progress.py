@@ -1,4 +1,4 @@
-"""How long work says where it is, and how it is told to stop: one protocol for all stages."""
+"""Progress and deadlines: one protocol for all long work."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ Progress = Callable[..., bool | None]
 
 
 class Stopped(Exception):  # noqa: N818 (not an error: the caller asked for it)
-    """A progress callback said stop. What was stored until then stays, and the work can go on from there."""
+    """A progress callback asked to stop. Stored results stay, and the work can resume from them."""
 
     def __init__(self, message: str = "The work was stopped by its progress callback.") -> None:
         super().__init__(message)
@@ -26,9 +26,9 @@ class OutOfTime(Stopped):
 
 @dataclass(frozen=True)
 class Deadline:
-    """A moment of the monotonic clock at which work must have stopped, asked about between short pieces of it.
+    """A moment of the monotonic clock at which work stops; work checks it between short pieces.
 
-    It may carry a progress callback and the name of the present stage: then it reports, too.
+    It may carry a progress callback and the name of the present stage, and then reports, too.
 
     >>> Deadline().left()
     inf
@@ -67,7 +67,7 @@ class Deadline:
         return self.progress is None or self.progress(share, stage or self.stage) is not False
 
     def report(self, share: float, stage: str = "") -> None:
-        """Tell the callback; `Stopped` when it says so. Whether time is up is not asked."""
+        """Call the callback; raise `Stopped` if it returns False. The deadline is not checked."""
         tell(self.progress, share, stage or self.stage)
 
 
@@ -75,6 +75,6 @@ NEVER = Deadline()
 
 
 def tell(progress: Progress | None, share: float, stage: str = "") -> None:
-    """Tell a callback, if there is one; `Stopped` when it says so."""
+    """Call a callback, if there is one; raise `Stopped` if it returns False."""
     if progress is not None and progress(share, stage) is False:
         raise Stopped

@@ -1,4 +1,4 @@
-"""Named things found by their name: sources, samplers, estimators.
+"""Registries of sources, samplers and estimators by name.
 
 A new one is one new file: it calls ``register`` at import, and its package imports it.
 """
@@ -14,7 +14,7 @@ Thing = TypeVar("Thing")
 
 
 class Registry(Generic[Thing]):
-    """A mapping from names to things that explains itself when a name is unknown.
+    """A mapping from names to things; an unknown name raises an error that lists the known ones.
 
     >>> shapes = Registry[type]("shape")
     >>> @shapes.register("ring")
@@ -28,7 +28,7 @@ class Registry(Generic[Thing]):
     """
 
     def __init__(self, kind: str, modules: Mapping[str, str] | None = None) -> None:
-        """``modules`` tells where things are that register themselves only when they are asked for."""
+        """``modules`` maps names to modules that are imported when first used, and then register themselves."""
         self.kind, self.modules = kind, dict(modules or {})
         self._things: dict[str, Thing] = {}
 

@@ -1,7 +1,5 @@
-"""How objects of the lower layers show themselves in a notebook.
-
-What draws a pattern lies above it in the layers, so it is looked up by name when a notebook asks for the picture, and
-not imported before.
+"""Displays of objects in notebooks. The code that draws patterns lies in a higher layer, so it is imported by name
+when a notebook displays an object.
 """
 
 from collections.abc import Callable
@@ -10,7 +8,7 @@ from typing import Any
 
 
 def shown_by(module: str, function: str) -> Callable[[Any], str]:
-    """A method that hands its object to ``module.function``.
+    """A method that calls ``module.function`` with its object.
 
     >>> from grade import Pattern
     >>> Pattern.of([0, 1], [[0, 1], [0, 0]])._repr_svg_()[:4]

@@ -19,7 +19,7 @@ CHECKSUM = "sha256"
 
 
 class DamagedError(InputError):
-    """A stored file of a run is not what was written."""
+    """A stored file of a run has changed."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"{path} is damaged; start the run again with 'grade mine', and it is made again.")
@@ -34,7 +34,7 @@ def save_json(path: Path, data: Any, label: str) -> None:
 
 
 def load_json(path: Path, label: str) -> Any:
-    """What `save_json` wrote under the same label; None where there is no such file.
+    """The data that `save_json` wrote under the same label; None where there is no such file.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "numbers.json"
@@ -71,7 +71,7 @@ def save_arrays(path: Path, arrays: dict[str, NDArray[Any]], label: str) -> None
 
 
 def load_arrays(path: Path, label: str) -> dict[str, NDArray[Any]] | None:
-    """What `save_arrays` wrote under the same label; None where there is no such file."""
+    """The arrays that `save_arrays` wrote under the same label; None where there is no such file."""
     try:
         with np.load(path, allow_pickle=False) as data:
             arrays = {name: data[name] for name in data.files}
@@ -95,12 +95,12 @@ def digest_of_arrays(arrays: dict[str, NDArray[Any]], label: str = "") -> bytes:
 
 
 def seal_folder(folder: Path, label: str) -> None:
-    """Write the checksums of a folder's files beside it; the folder counts as there when this is done."""
+    """Write the checksums of a folder's files beside it; only then the folder counts as complete."""
     save_json(seal_of(folder), checksums_of(folder), label)
 
 
 def is_sealed(folder: Path, label: str) -> bool:
-    """Whether a folder is there as it was sealed under this label; `DamagedError` where its files are others."""
+    """Whether a folder exists as sealed under this label; `DamagedError` if its files have changed."""
     sealed = load_json(seal_of(folder), label)
     if sealed is None or not folder.is_dir():
         return False
@@ -130,7 +130,7 @@ def write_description(folder: Path, name: str, content: dict[str, Any]) -> None:
 
 
 def damaged_file(folder: Path, name: str, description: dict[str, Any]) -> str | None:
-    """The first file of a folder that is not what its description says; None where all are.
+    """The first file of a folder that does not match its description; None if all do.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())

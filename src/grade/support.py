@@ -1,4 +1,4 @@
-"""The supports of a pattern: different answers to "how often does it occur", each with its quality.
+"""The supports of a pattern: several measures of how often it occurs, each with its quality.
 
 The search, the verification, the catalogue and the report all use these names with these meanings.
 """
@@ -27,8 +27,8 @@ SUPPORTS = {
 class Support:
     """How often one pattern occurs in a graph set.
 
-    A pattern whose count was cut off has a lower bound. ``disjoint``, ``coverage`` and ``mni`` are None where they were
-    not asked for. All fields are plain numbers, texts and lists, so that ``dataclasses.asdict`` gives JSON.
+    A pattern whose count was cut off has a lower bound. ``disjoint``, ``coverage`` and ``mni`` are None where they
+    were not computed. All fields are plain numbers, texts and lists, so that ``dataclasses.asdict`` gives JSON.
 
     >>> support = Support(occurrences=3, graphs=2, per_graph=[(0, 1), (4, 2)])
     >>> support.occurrences_quality, support.most_common(1)
@@ -56,11 +56,11 @@ class Support:
 
     @property
     def complete(self) -> bool:
-        """Whether counting came to its end: more time would change nothing."""
+        """Whether counting was completed: more time would change nothing."""
         return all(self.quality(name) == EXACT for name in SUPPORTS)
 
     def value(self, name: str) -> float:
-        """A support by its name; 0 where it was not asked for."""
+        """A support by its name; 0 where it was not computed."""
         return float(getattr(self, name) or 0)
 
     def quality(self, name: str) -> Quality:
@@ -82,7 +82,7 @@ class Support:
         ), self.occurrences + T_95 * self.standard_error
 
     def numbers(self) -> dict[str, Any]:
-        """The supports with their qualities, as JSON has them; where it occurs is left out."""
+        """The supports with their qualities for JSON, without the places of occurrences."""
         left_out = ("per_graph", "examples", "seconds")
         numbers = {name: value for name, value in asdict(self).items() if name not in left_out}
         low, high = self.interval or (None, None)
@@ -108,7 +108,7 @@ def marked(text: str, quality: Quality) -> str:
 
 
 def amount(value: float, quality: Quality = EXACT) -> str:
-    """A count as people read it.
+    """A count with thousands separators.
 
     >>> amount(1234), amount(1.23e10, "estimate")
     ('1,234', '~ 1.23e+10')

@@ -1,4 +1,4 @@
-"""What commands are made with: parameters from settings objects, reports as JSON or text, progress bars.
+"""Tools for commands: parameters from settings objects, results as JSON or text, progress bars.
 
 `command` registers a function whose parameters are settings objects of `grade.settings`: each field becomes an argument
 or a flag. `show` reports a result. Progress is drawn on standard error, and only where that is a terminal.
@@ -86,12 +86,12 @@ def with_flags(message: str) -> str:
 
 
 def block(title: str, lines: Iterable[str]) -> str:
-    """Lines for a help text that typer does not fill into a paragraph."""
+    """Lines of a help text that typer does not reflow."""
     return f"\n\n{title}\n\n\b\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def typer_parameter(field: "dataclasses.Field[Any]", kind: Any) -> inspect.Parameter:
-    """A field of a settings object as the parameter that typer makes an argument or a flag of."""
+    """The parameter for typer of a field of a settings object: an argument or a flag."""
     parameter: Parameter = field.metadata[PARAMETER]
     texts: dict[str, Any] = {"help": parameter.help, "metavar": parameter.metavar}
     place = typer.Argument(**texts) if parameter.positional else typer.Option(*parameter.flags, **texts)
@@ -103,7 +103,7 @@ def typer_parameter(field: "dataclasses.Field[Any]", kind: Any) -> inspect.Param
 
 
 def show(output: OutputSettings, data: dict[str, Any], lines: Callable[[], Iterable[str]]) -> None:
-    """Report a result: one JSON object, or lines for a person."""
+    """Print a result: one JSON object, or lines of text."""
     if output.json:
         print(json.dumps(data))
     else:

@@ -1,4 +1,4 @@
-"""Text that is fit for a terminal: names from files of any origin, and tables."""
+"""Text for terminals: escaped names, and tables."""
 
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ ESCAPED = (
 
 
 def printable(text: str) -> str:
-    r"""The text with everything escaped that a terminal would obey or that would break the line.
+    r"""The text with control characters and line breaks escaped.
 
     >>> print(printable("conv\x1b[31m\nrelu"))
     conv\x1b[31m\nrelu

@@ -1,4 +1,4 @@
-"""Sizes and times as people write them."""
+"""Sizes and times in text."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The application that the commands are added to, and how it ends: with a result, or with one sentence."""
+"""The application of all commands. It ends with a result, or with one sentence."""
 
 import io
 import os
@@ -30,7 +30,7 @@ app.add_typer(runs_app, name="runs")
 def main() -> None:
     """Run the command line. Bad input gives one sentence and exit code 2, a failing machine 1, Ctrl-C 130."""
     if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, None):
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on work is left in order
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on work ends in order
     try:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
@@ -47,11 +47,12 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         code = 130
     except BrokenPipeError:
-        # The reader has gone (`grade ... | head`). Python would complain once more when it closes the stream.
+        # The reader has closed the pipe (`grade ... | head`). Python would raise again when it closes the
+        # stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except OSError as error:
-        # Where nothing nearer to the file had a better word: a name that is too long, a loop of links.
+        # Errors that no code closer to the file handles: a name that is too long, a loop of links.
         name = str(error.filename)[:200] if error.filename else "A file"
         code = report(2, f"{name} cannot be used ({error.strerror or error}); choose another name or place.")
     except Exception as error:
@@ -67,7 +68,7 @@ def main() -> None:
 
 
 def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Ours are sentences; those of libraries are for programmers."""
+    """Whether a warning is one of GraDE's, which are sentences; others are for programmers."""
     if category is UserWarning:
         report(0, str(message))
 

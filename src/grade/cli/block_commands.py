@@ -1,4 +1,4 @@
-"""``grade blocks`` and ``grade outline``: regions that repeat, whatever their size, and models in terms of them."""
+"""``grade blocks`` and ``grade outline``: repeated regions of any size, and models written with them."""
 
 from grade.cli.app import app
 from grade.settings import BlocksSettings, OutlineSettings, OutputSettings
@@ -41,7 +41,7 @@ def blocks_of(settings: BlocksSettings, output: OutputSettings) -> None:
 def outline_model(settings: OutlineSettings, output: OutputSettings) -> None:
     """Write a model with its repeated blocks as ONNX local functions, or as PyTorch source.
 
-    The result computes the same, and inlining the functions gives the model back. Values, opsets and metadata are kept;
+    The result is equivalent: inlining the functions gives the model back. Values, opsets and metadata are kept;
     external data is neither copied nor read.
     """
     from grade.export.outlines import write_outline

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     "grade fit sample-5 --out model --set layers=3 --set members=1",
 )
 def fit(settings: FitSettings, output: OutputSettings) -> None:
-    """Fit an estimator to a sample, or to samples of several sizes. A fit that was killed goes on when repeated."""
+    """Fit an estimator to a sample, or to samples of several sizes. Repeat the command to resume a fit that was
+    killed.
+    """
     from grade.estimators import fit_to_folder, parse_changes, preset_for
     from grade.graphs.sample import load_sample
 
@@ -58,7 +60,7 @@ def fit(settings: FitSettings, output: OutputSettings) -> None:
 def weights(k: int, found: "SizeReport") -> Iterator[str]:
     """Lines with the weights of parts and network at one size."""
     if found.parts is None:
-        yield f"k = {k}: scores are the model's alone, for the sample came without counts of parts"
+        yield f"k = {k}: scores are the model's alone: the sample has no counts of parts"
         return
     parts = ", ".join(f"{name} {weight:.2f}" for name, weight in found.parts.items() if weight > 0.005)
     yield f"k = {k}: weights of parts: {parts}{', raked' if found.raked else ''}; network {found.network:.2f}"

@@ -21,8 +21,8 @@ from grade.text import table
 def build(settings: BuildSettings, reading: ReadSettings, output: OutputSettings) -> None:
     """Build a graph set from files, models and other sets, and save it to a folder.
 
-    Inputs are read by several processes, each with a limit of time and memory; what cannot be read is skipped
-    and listed. A build that was killed goes on when it is repeated.
+    Several processes read the inputs, each with a limit of time and memory; unreadable inputs are skipped and listed.
+    Repeat the command to resume a build that was killed.
     """
     from grade.sources.building import build_graph_set
     from grade.sources.worker_pool import Limits

@@ -1,4 +1,4 @@
-"""``grade mine``, ``grade verify`` and ``grade runs``: find patterns, count given ones, look at what was found."""
+"""``grade mine``, ``grade verify`` and ``grade runs``: find patterns, count given ones, show runs."""
 
 import time
 from collections.abc import Iterator
@@ -22,8 +22,8 @@ from grade.terminal import command, progress_bar, show
 def mine(settings: MineSettings, constraints: Constraints, output: OutputSettings) -> None:
     """Find the patterns that recur: a distinct few that cover most of the set, with their variants folded.
 
-    With --all, every pattern in the order of the ranking: those of K nodes that are most frequent, say.
-    A run that was stopped goes on when it is started again, and ends with the same catalogue.
+    With --all, every pattern in the order of the ranking. Repeat the command to resume a run that was stopped; it
+    ends with the same catalogue.
     """
     from grade.job import folder_for
     from grade.mine import mine
@@ -47,7 +47,7 @@ def verify(settings: VerifySettings, output: OutputSettings) -> None:
     """Count given patterns exactly: occurrences, graphs, disjoint occurrences, covered nodes.
 
     A pattern is text such as 'Conv#1 -> Add; Conv#2 -> Add', where * and ? in a type are wildcards.
-    Where time runs out before a count is done, it is estimated; a lower bound where that is not possible.
+    A count that runs out of time is estimated, or a lower bound where that is not possible.
     """
     from grade.api import count
     from grade.support import amount
@@ -134,7 +134,7 @@ def runs_show(settings: RunSettings, output: OutputSettings) -> None:
 
 
 def show_catalogue(run: Any, catalogue: Any, top: int, seconds: float | None, output: OutputSettings) -> None:
-    """Report a run: its settings and levels, and the best of its motifs."""
+    """Print a run: its settings and levels, and its best motifs."""
     from grade.report.tables import motif_lines
 
     motifs = catalogue.shown[:top]

@@ -1,4 +1,4 @@
-"""``grade report``, ``grade export`` and ``grade occurrences``: what is made of a run."""
+"""``grade report``, ``grade export`` and ``grade occurrences``: pages, code and places of motifs."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -18,7 +18,7 @@ from grade.terminal import command, show
     called="report",
 )
 def report_page(settings: ReportSettings, output: OutputSettings) -> None:
-    """Write a page on a run, one HTML file with everything in it; on two runs, what changed between them."""
+    """Write a page on a run, one self-contained HTML file; of two runs, a comparison."""
     from grade.report.comparison import write_comparison
     from grade.report.page import write_page
 
