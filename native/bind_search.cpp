@@ -1,4 +1,9 @@
 // The search's kernels at the border to Python.
+#include <cstdlib>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "arrays.hpp"
 #include "exact_sum.hpp"
 #include "fusible_sets.hpp"
@@ -158,5 +163,10 @@ void bind_search(nanobind::module_& m) {
         "progress"_a.none());
   m.def("thin_lists", &thin, "offsets"_a, "occurrences"_a, "weights"_a, "most"_a, "seed"_a, "threads"_a);
   m.def("exact_sums", &sums_by_number, "numbers"_a, "terms"_a, "n"_a);
+  m.def("give_back_memory", [] {  // what was freed, to the system
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+  });
   m.def("hash_node_sets", &hashes, "occurrences"_a, "seed"_a);
 }

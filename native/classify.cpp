@@ -6,7 +6,6 @@ namespace grade {
 namespace {
 
 constexpr size_t kHub = 32;                 // longer neighbour lists are not walked
-constexpr size_t kMemoEntries = 1u << 20;  // bounds the memo of raw subgraphs
 constexpr size_t kBlock = 4096;            // occurrences that a thread classifies at a time
 
 }  // namespace
@@ -58,7 +57,7 @@ uint32_t Classifier::operator()(std::span<const uint32_t> ids) {
   }
   std::sort(nodes.begin(), nodes.begin() + k_);  // one way to write a node set: more hits in the memo
   induced_({nodes.data(), size_t(k_)}, raw_);
-  if (memo_.size() >= kMemoEntries) {
+  if (memo_.size() >= remembered_) {
     memo_ = PatternMap(k_);
     pattern_of_raw_.clear();
   }

@@ -25,7 +25,9 @@ class InducedSubgraph {
 // Patterns of occurrences, one at a time. Numbers are given in order of first appearance.
 class Classifier {
  public:
-  Classifier(const Graph& graph, int k) : graph_(graph), k_(k), induced_(graph), memo_(k), patterns_(k) {}
+  // `remembered` bounds the memo of subgraphs as they were met.
+  Classifier(const Graph& graph, int k, size_t remembered = 1 << 20)
+      : graph_(graph), k_(k), remembered_(remembered), induced_(graph), memo_(k), patterns_(k) {}
 
   // `ids` are k ids of the graph set; they must be distinct and lie in one graph.
   uint32_t operator()(std::span<const uint32_t> ids);
@@ -36,6 +38,7 @@ class Classifier {
  private:
   const Graph& graph_;
   int k_;
+  size_t remembered_;
   InducedSubgraph induced_;
   Canonicalizer canonicalize_;
   PatternMap memo_;  // subgraphs as they were met -> pattern

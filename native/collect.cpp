@@ -13,6 +13,12 @@ namespace {
 constexpr size_t kBlock = 4096;  // occurrences that a thread classifies at a time
 constexpr size_t kWords = 4;     // of a record beside the nodes: weight and priority
 
+// Subgraphs that each classifier remembers, so that those of all take about as much for any number of threads.
+size_t memo_entries(int k, int threads) {
+  constexpr size_t kBytes = 96 << 20;
+  return std::max<size_t>(kBytes / (threads * (size_t(k) * (k + 2) + 16) * 3 / 2), 1 << 12);
+}
+
 double weight_of(const uint32_t* record, int k) {
   double weight;
   std::memcpy(&weight, record + k, sizeof weight);
@@ -43,7 +49,7 @@ size_t even_share(std::vector<size_t> lengths, size_t total) {
 Collector::Collector(const Graph& graph, int k, size_t most, size_t room, uint64_t seed, bool per_node,
                      uint32_t first_node, int threads)
     : graph_(graph), k_(k), most_(most), room_(room), stride_(k + kWords), seed_(seed), per_node_(per_node),
-      first_node_(first_node), threads_(threads), classifiers_(threads, Classifier(graph, k)), number_(threads), patterns_(k), marks_(threads) {
+      first_node_(first_node), threads_(threads), classifiers_(threads, Classifier(graph, k, memo_entries(k, threads))), number_(threads), patterns_(k), marks_(threads) {
   if (most < 1) throw BadInput("a list keeps one occurrence at least");
 }
 
@@ -202,14 +208,21 @@ void Collector::trim(Collected& list) {
   list.records = std::move(kept);
 }
 
-// Where the lists hold more than there is room for, all are cut, to a smaller length if need be. The blocks are the
-// same for any number of threads, and so is the length.
+size_t Collector::bytes_per_pattern() const {
+  const size_t code = size_t(k_) * (k_ + 2);  // here, in the classifiers, and twice where they are told to Python
+  return sizeof(Collected) + 3 * sizeof(ExactSum) + 160 + code * 8;
+}
+
+// Bytes of patterns and lists, as they follow from the occurrences alone.
+size_t Collector::held() const {
+  size_t words = 0;
+  for (const Collected& list : lists_) words += list.records.size();
+  return words * sizeof(uint32_t) / 4 * 5 + lists_.size() * bytes_per_pattern();
+}
+
+// Where patterns and lists take more than there is room for, the lists are cut, to a smaller length if need be. The
+// blocks are the same for any number of threads, and so is the length.
 void Collector::fit_room() {
-  auto held = [&] {
-    size_t sum = 0;
-    for (const Collected& list : lists_) sum += list.records.size() / stride_;
-    return sum;
-  };
   if (held() <= room_) return;
   for (Collected& list : lists_) trim(list);
   if (held() <= room_ / 8 * 7) return;
@@ -217,7 +230,9 @@ void Collector::fit_room() {
   for (const Collected& list : lists_) {
     if (!list.records.empty()) lengths.push_back(list.records.size() / stride_);
   }
-  most_ = std::min(most_, even_share(std::move(lengths), room_ / 4 * 3));
+  const size_t patterns = lists_.size() * bytes_per_pattern(), wanted = room_ / 4 * 3;
+  const size_t rows = wanted > patterns ? (wanted - patterns) / (stride_ * sizeof(uint32_t) / 4 * 5) : 0;
+  most_ = std::min(most_, even_share(std::move(lengths), rows));
   for (Collected& list : lists_) trim(list);
 }
 

@@ -31,7 +31,7 @@ struct Collected {
 
 class Collector {
  public:
-  // Lists hold `most` occurrences; fewer, the same for all, where all together would be more than `room`.
+  // Lists hold `most` occurrences; fewer, the same for all, where patterns and lists would take more than `room` bytes.
   // `per_node` asks for sums over the graphs of the weights in each by its number of nodes. Priorities are of the ids +
   // first_node: those of a larger set of which the graph set is a slice.
   Collector(const Graph& graph, int k, size_t most, size_t room, uint64_t seed, bool per_node, uint32_t first_node,
@@ -51,6 +51,7 @@ class Collector {
   const Collected& operator[](uint32_t pattern) const { return lists_[pattern]; }
   double count(uint32_t pattern) const;
   size_t most() const { return most_; }
+  size_t bytes_per_pattern() const;  // about, in all tables
   size_t listed(uint32_t pattern) const { return std::min(lists_[pattern].records.size() / stride_, most_); }
 
   // Writes the listed occurrences of some patterns, in lexicographic order, one pattern after the other.
@@ -61,6 +62,7 @@ class Collector {
   void add(uint32_t pattern, std::span<const uint32_t> rows, int thread);
   void trim(Collected& list);
   bool before(const uint32_t* a, const uint32_t* b) const;
+  size_t held() const;
   void fit_room();
 
   const Graph& graph_;

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from grade.graphs.storage import save_graph_set
 from grade.report.overlap import contained_in
 from grade.runs import Catalogue, RunFolder
 from grade.sampling.census import take_census
+from grade.search.beam import Bounds
 from grade.sources import load
 from grade.verify import read_patterns
 from grade.verify.distinct import Selector
@@ -113,7 +115,8 @@ def test_counts_past_enumeration_get_an_estimate_with_its_error(tmp_path: Path, 
         return Support(1, "lower bound", graphs=1, disjoint=1, coverage=6)
 
     monkeypatch.setattr(Verifier, "support", out_of_time)
-    found = mine(tmp_path / "run", k=6, list_size=40, memory="3M", beam=300)
+    monkeypatch.setattr("grade.job.bounds_within", lambda *_: Bounds(capacity=20_000, list_size=16))
+    found = mine(tmp_path / "run", k=6, list_size=40, beam=300)
     assert len(found.motifs) == 10
     for motif in found.motifs:
         assert motif.support.occurrences_quality == "estimate"
@@ -133,7 +136,7 @@ def test_a_star_is_counted_and_not_estimated(tmp_path: Path) -> None:
         edges=[[0, leaf + 1] for leaf in range(leaves)],
         node_vocabulary=["hub", "leaf"],
     )
-    found = mine(tmp_path / "run", graphs=star, k=6, memory="200M")
+    found = mine(tmp_path / "run", graphs=star, k=6, memory="1G")
     assert [motif.support.occurrences for motif in found.motifs] == [math.comb(leaves, 5)]
     assert found.motifs[0].support.complete
     assert not list((tmp_path / "run" / "supports").glob("*estimates*"))
@@ -327,7 +330,7 @@ def test_a_killed_run_ends_with_the_same_catalogue(tmp_path: Path) -> None:
         "--beam",
         "300",
         "--memory",
-        "64M",
+        "600M",
         "--threads",
         "1",
     ]
@@ -416,7 +419,7 @@ def test_the_command_prints_a_table_and_json(tmp_path: Path) -> None:
         (["zoo-mini", "-k", "4", "--time-budget", "soon"], "'soon' is not a length of time"),
         (["zoo-mini", "-k", "4", "--top", "0"], "--top is 0"),
         (["zoo-mini", "-k", "4", "--method", "magic"], "no method 'magic'"),
-        (["zoo", "-k", "4", "--memory", "1K"], "raise --memory"),
+        (["zoo", "-k", "4", "--memory", "1K"], "MiB or more; set --memory to"),
         (["zoo-mini", "-k", "5", "--min-edges", "20"], "No pattern of 5 nodes in zoo-mini satisfies"),
         (["nowhere", "-k", "4"], "nowhere"),
     ],
@@ -430,6 +433,37 @@ def test_bad_input_gets_one_sentence(tmp_path: Path, arguments: list[str], sente
     assert result.stderr.count("\n") == 1
     assert sentence in result.stderr
     assert not (tmp_path / "run" / "catalogue.sqlite").exists()
+
+
+def test_a_budget_that_is_too_small_says_what_is_enough(tmp_path: Path) -> None:
+    """And it is: the run that follows the advice stays within it."""
+    arguments = [
+        *GRADE,
+        "mine",
+        "zoo",
+        "-k",
+        "6",
+        "--top",
+        "5",
+        "--rank-by",
+        "occurrences",
+        "--all",
+        "--json",
+    ]
+    refused = subprocess.run(
+        [*arguments, "--memory", "100M", "--out", tmp_path / "run"], capture_output=True, text=True
+    )
+    advice = re.search(r"set --memory to (\d+)M\.$", refused.stderr.strip())
+    assert (refused.returncode, advice is not None) == (2, True)
+    assert not (tmp_path / "run").exists()
+    assert advice is not None
+    enough = subprocess.run(
+        [*arguments, "--memory", f"{advice[1]}M", "--out", tmp_path / "run"], capture_output=True, text=True
+    )
+    assert enough.returncode == 0, enough.stderr
+    answer = json.loads(enough.stdout)
+    assert 50 << 20 < answer["peak_memory"] <= int(advice[1]) << 20
+    assert len(answer["motifs"]) == 5
 
 
 def test_a_residual_network_has_the_blocks_that_its_plan_dictates(tmp_path: Path) -> None:

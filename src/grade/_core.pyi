@@ -333,6 +333,9 @@ class Collector:
 def populations(graph: Graph) -> NDArray[np.uint64]:
     """[n, 3] node type, type of the self-loop (0: none), and number of nodes of each class."""
 
+def give_back_memory() -> None:
+    """Give freed memory back to the system, where that is not done by itself."""
+
 def hash_node_sets(occurrences: NDArray[np.uint32], seed: int) -> NDArray[np.float64]:
     """[n] numbers in (0, 1] from the seed and the node sets [n, k]."""
 

@@ -18,7 +18,7 @@ from grade.progress import NEVER, Deadline, Progress
 from grade.runs import RunFolder
 from grade.sampling import samplers
 from grade.sealed import digest_of_json
-from grade.search import Constraints
+from grade.search import Constraints, budget
 from grade.search.beam import Bounds
 from grade.search.ranking import needs_estimator, ranking
 from grade.settings import MineSettings
@@ -75,6 +75,7 @@ class Job:
                 "`start_from` and `fusible` do not go together: parts of fusible patterns need not be fusible."
             )
         memory = parse_bytes(settings.memory)
+        bounds = bounds_within(memory, settings, graphs)
         search_until = verify_until = NEVER
         if settings.time_budget is not None:
             seconds = parse_seconds(settings.time_budget)
@@ -89,7 +90,7 @@ class Job:
             constraints,
             graphs,
             RunFolder.begin(Path(settings.out or "run"), stored, graphs, unused),
-            Bounds.from_memory(memory, sizes[-1], settings.beam, settings.list_size),
+            bounds,
             memory,
             thread_count(settings.threads),
             engine,
@@ -116,6 +117,17 @@ class Job:
         begin = time.perf_counter()
         yield deadline
         self.run.add_seconds(name, time.perf_counter() - begin)
+
+
+def bounds_within(memory: int, settings: MineSettings, graphs: GraphSet) -> Bounds:
+    """What a search may hold; a budget that is too small for it is refused."""
+    k, beam = settings.sizes[-1], settings.beam
+    if settings.complete or settings.method != "search":  # they keep no lists
+        return Bounds.from_memory(max(memory, budget.MIB), k, beam, settings.list_size)
+    budget.check(memory, graphs, k, beam)
+    bounds = Bounds.from_memory(memory, k, beam, settings.list_size)
+    list_size, room = budget.room(memory, graphs, k, beam, bounds.list_size)
+    return replace(bounds, list_size=list_size, room=room)
 
 
 def check(settings: MineSettings, graphs: GraphSet) -> None:

@@ -1,6 +1,7 @@
 """The processors and the memory available to this process."""
 
 import os
+import sys
 from pathlib import Path
 
 from grade.errors import InputError
@@ -42,3 +43,16 @@ def available_memory() -> int:
     except (OSError, KeyError, ValueError):
         pass  # another system, or no limit: the first bound stands
     return max(min(bounds), 0)
+
+
+def resident_memory(peak: bool = False) -> int:
+    """Bytes of main memory that this process takes, mapped files included; with ``peak`` the most that it ever took."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        name = "VmHWM:" if peak else "VmRSS:"
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+    except (OSError, StopIteration, ValueError):  # another system, which knows the peak only
+        import resource
+
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most if sys.platform == "darwin" else most * 1024

@@ -7,6 +7,7 @@ and ends with the same catalogue.
 import sys
 import tempfile
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,6 +156,7 @@ def search(job: Job) -> list[Level]:
     settings, largest = job.settings, job.settings.sizes[-1]
     if settings.start_from is None:
         levels = job.run.load_levels(job.graphs)
+        levels = [*map(without_lists, levels[:-1]), *levels[-1:]]
     else:
         with job.stage("search", "start"):
             seed = derived(settings.seed, 98)
@@ -205,7 +207,7 @@ def search(job: Job) -> list[Level]:
                         f"No pattern of {size} nodes in {settings.graphs} satisfies the constraints; relax one."
                     )
                 job.run.save_level(level)
-            levels.append(level)
+            levels = [*map(without_lists, levels), level]
     except OutOfTime:
         job.cut_short = True
         levels = best_so_far(levels, job.constraints)
@@ -216,6 +218,15 @@ def search(job: Job) -> list[Level]:
             raise
         job.notes.append(str(error))
     return levels
+
+
+def without_lists(level: Level) -> Level:
+    """A level whose occurrences have grown already: only its patterns and their numbers are needed any more."""
+    lists = level.lists
+    if len(lists.occurrences) == 0:
+        return level
+    kept = OccurrenceLists.unlisted(lists.patterns, lists.counts, lists.exact)
+    return replace(level, lists=replace(kept, complete=lists.complete))
 
 
 def best_so_far(levels: list[Level], constraints: Constraints) -> list[Level]:

@@ -32,7 +32,7 @@ def catalogue(graphs: GraphSet, folder: Path, engine: Engine, asked: dict[str, A
     [
         ({"k": "3-6"}, {}),
         ({"k": "5", "rank_by": "occurrences", "list_size": 20, "all": True}, {}),  # lists that are thinned
-        ({"k": "6", "rank_by": "occurrences", "memory": "300K", "beam": 10, "all": True}, {}),  # growth, too
+        ({"k": "6", "rank_by": "occurrences", "beam": 10, "list_size": 47, "all": True}, {}),  # growth, too
         ({"k": "5", "rank_by": "graphs", "all": True}, {"contains": ("Conv", "Relu"), "max_in_degree": 2}),
         ({"k": "4", "rank_by": "mni", "list_size": 5, "all": True}, {"min_mni": 3}),
         ({"k": "4", "rank_by": "disjoint", "weighting": "graphs", "all": True}, {"min_graphs": 2}),

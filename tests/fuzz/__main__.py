@@ -35,7 +35,13 @@ from tests.fuzz.seeds import FOLDERS, commands_on, make_seeds
 MOST_RESIDENT = 2 << 30  # bytes
 SEALED = (*FOLDERS, "census.npz", "census.parquet")  # what carries checksums
 TEMPORARY = re.compile(r"\.[0-9a-f]{12}-")
-VOLATILE = ("seconds", "timings", "threads", "memory")  # keys of JSON that differ from run to run
+VOLATILE = (
+    "seconds",
+    "timings",
+    "threads",
+    "memory",
+    "peak_memory",
+)  # keys of JSON that differ from run to run
 
 
 def faults(case: Case, ending: Ending, folder: Path, before: set[Path], expected: Any) -> list[str]:

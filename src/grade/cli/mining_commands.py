@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from grade.cli.app import app, runs_app
+from grade.machine import resident_memory
 from grade.search import Constraints
 from grade.settings import MatchSettings, MineSettings, OutputSettings, RunSettings, VerifySettings
 from grade.terminal import command, progress_bar, show
@@ -147,6 +148,14 @@ def show_catalogue(run: Any, catalogue: Any, top: int, seconds: float | None, ou
         "distinct": catalogue.run["distinct"],
         "levels": catalogue.levels,
         "motifs": [catalogue.data(motif) for motif in motifs],
-        **({"seconds": seconds} if seconds is not None else {}),
     }
-    show(output, data, lambda: motif_lines(str(run), catalogue, motifs, seconds))
+    if seconds is not None:
+        data |= {"seconds": seconds, "peak_memory": resident_memory(peak=True)}
+
+    def lines() -> Iterator[str]:
+        yield from motif_lines(str(run), catalogue, motifs, seconds)
+        if "peak_memory" in data:
+            allowed = catalogue.run["settings"]["memory"]
+            yield f"peak memory: {data['peak_memory'] / 2**20:,.0f} MiB of {allowed}"
+
+    show(output, data, lines)

@@ -57,7 +57,7 @@ class Bounds:
 
     capacity: int  # occurrences made in one step
     list_size: int  # occurrences kept for each pattern
-    room: int = 2**62  # occurrences that all lists of one size may hold together
+    room: int = 2**62  # bytes that patterns and lists of one size may take
 
     @classmethod
     def from_memory(cls, memory: int, k: int, beam: int, list_size: int | None = None) -> "Bounds":
@@ -174,6 +174,8 @@ def beam_search(
         thin = thin.thinned(max(shorter, 1), derived(seed, size, 1), threads)
         made, seconds = lists.instances, time.perf_counter() - begin
         level = Level(thin, scores[best], len(lists), made, seconds, followed, whole)
+        del lists, thin
+        _core.give_back_memory()
         deadline.check()
         yield level
         if len(level.lists) == 0:

@@ -50,7 +50,7 @@ class Keeping:
 
     list_size: int
     seed: int  # of the priorities, that with which the lists will be thinned
-    room: int = 2**62  # occurrences of all lists together; beyond it all lists get shorter
+    room: int = 2**62  # bytes of patterns and lists together; beyond it all lists get shorter
     per_node: bool = False  # whether sums by graph are wanted
 
 

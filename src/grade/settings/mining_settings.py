@@ -103,7 +103,9 @@ class MineSettings(Settings):
     )
     sampler: str = option("rand-esu, rand-fase, ars or nrs.", "--sampler", default="rand-esu", metavar="NAME")
     samples: int = option("Samples of each size.", "--samples", default=40_000, metavar="N", least=1)
-    memory: str = option("Memory for the search, e.g. 4G.", "--memory", default="4G", metavar="SIZE")
+    memory: str = option(
+        "Main memory that the search may take in all, e.g. 4G.", "--memory", default="4G", metavar="SIZE"
+    )
     list_size: int = option(
         "Most occurrences to keep of each pattern while searching.",
         "--list-size",
