@@ -8,14 +8,17 @@ from operator import itemgetter
 import numpy as np
 
 from grade.costs import Saving
+from grade.graphs import PatternTable
 from grade.job import Job
 from grade.progress import Deadline, OutOfTime
 from grade.runs import Chosen, Motif
 from grade.search import Level
 from grade.search.beam import derived
+from grade.search.occurrence_lists import OccurrenceLists
 from grade.support import ESTIMATE, EXACT, LOWER_BOUND, SUPPORTS, Support
 from grade.verify import Verifier, with_estimates
 from grade.verify.distinct import Selection, Selector
+from grade.verify.improving import Accepts
 
 COUNTING_SHARE = 0.7  # of the time that is left, for exact counting; the rest is for estimates
 DOUBT = 0.8  # of the last winner's estimated count: patterns above it are counted, too
@@ -48,11 +51,13 @@ def select(job: Job, levels: list[Level]) -> "Distinct | None":
                 deadline=job.verify_until.reporting(job.progress, "select"),
                 engine=job.engine,
             )
-            found = selector.choose(job.settings.top, [numbers[place] for place in best])
+            found = selector.choose(
+                job.settings.top, [numbers[place] for place in best], extensions(job, levels)
+            )
+            return with_added(found, places, levels, selector)
     except OutOfTime:
         job.cut_short = True
         return None
-    return Distinct(found, places)
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,7 @@ class Distinct:
 
     selection: Selection
     places: list[Place]
+    levels: list[Level]  # with the extensions that were chosen
 
     def facts(self) -> dict[str, int]:
         """The totals of the selection, for the catalogue."""
@@ -73,7 +79,40 @@ class Distinct:
         }
 
 
-def wanted(job: Job, levels: list[Level]) -> list[int]:
+def extensions(job: Job, levels: Sequence[Level]) -> Accepts | None:
+    """Which patterns that grow from a chosen one may be chosen, too; none where a support that they might lack is asked
+    for, or another ranking.
+    """
+    limits = job.constraints
+    if job.settings.rank_by != "coverage" or limits.min_graphs > 1 or limits.min_mni > 1:
+        return None
+    sizes = {levels[number].size for number in wanted(job, levels)}
+    return lambda patterns: limits.accepts(patterns) & (patterns.size in sizes)
+
+
+def with_added(
+    found: Selection, places: list[Place], levels: Sequence[Level], selector: Selector
+) -> Distinct:
+    """The extensions that were chosen, behind the other patterns of their sizes."""
+    levels, places = list(levels), [*places, *[(-1, -1)] * (len(selector) - len(places))]
+    numbers = {level.size: number for number, level in enumerate(levels)}
+    for choice in found.choices:
+        if places[choice.candidate] != (-1, -1):
+            continue
+        types, edges = selector.pattern(choice.candidate)
+        number = numbers[len(types)]
+        level, words = levels[number], (selector.graphs.node_vocabulary, selector.graphs.edge_vocabulary)
+        table = PatternTable.canonical(types[None], edges[None], *words)
+        coverage = np.array([selector.mask(choice.candidate).sum()], np.float64)
+        added = OccurrenceLists.unlisted(table, np.array([float(choice.occurrences)]), np.zeros(1, bool))
+        places[choice.candidate] = (number, len(level.lists))
+        levels[number] = replace(
+            level, lists=level.lists.followed_by(added), scores=np.append(level.scores, coverage)
+        )
+    return Distinct(found, places, levels)
+
+
+def wanted(job: Job, levels: Sequence[Level]) -> list[int]:
     """The levels of the sizes that are asked for; the last one where time was up before those."""
     asked = [number for number, level in enumerate(levels) if level.size in job.settings.sizes]
     return asked or ([len(levels) - 1] if job.cut_short else [])
@@ -92,6 +131,7 @@ def verify(job: Job, levels: list[Level], selection: "Distinct | None") -> list[
     chosen: dict[Place, Chosen] = {}
     variants: dict[Place, Place] = {}
     if selection is not None:
+        levels = selection.levels
         for choice in selection.selection.choices:
             place = selection.places[choice.candidate]
             chosen[place] = Chosen(choice.occurrences, choice.gain, choice.covered)

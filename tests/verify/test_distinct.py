@@ -11,7 +11,8 @@ from grade.graphs import PatternTable
 from grade.sampling.census import take_census
 from grade.sources import load
 from grade.verify import Verifier
-from grade.verify.distinct import FEWEST, Selector
+from grade.verify.distinct import FEWEST, Selector, overlap
+from grade.verify.improving import one_more
 from tests.graph_sets import graph_sets
 
 
@@ -71,10 +72,19 @@ def test_the_choice_is_the_greedy_one(graphs: GraphSet, count: int) -> None:
         for table in tables
         for pattern in table
     ]
-    found = Selector(graphs, tables).choose(count)
-    chosen = [(choice.candidate, choice.occurrences) for choice in found.choices]
+    selector = Selector(graphs, tables)
+    first, taken = [], np.zeros(graphs.nodes, np.uint8)
+    for candidate in selector.greedy(count):
+        nodes = selector.packed(candidate, taken)
+        taken[nodes] = 1
+        first.append((candidate, len(nodes) // len(selector.pattern(candidate)[0])))
     # Lazy evaluation may take another candidate where the greedy packing of one grew as others were taken away.
-    assert chosen == plain_choice(lists, count) or grew(lists, [c for c, _ in chosen])
+    assert first == plain_choice(lists, count) or grew(lists, [c for c, _ in first])
+    found = selector.choose(count)
+    assert found.covered >= taken.sum()
+    chosen = [(choice.candidate, choice.occurrences) for choice in found.choices]
+    gains = [choice.gain for choice in found.choices]
+    assert gains == sorted(gains, reverse=True)
     unions = [frozenset().union(*rows) for rows in lists]
     for a, b in combinations([unions[c] for c, _ in chosen], 2):
         assert 2 * len(a & b) <= min(len(a), len(b))
@@ -133,3 +143,59 @@ def test_the_choice_of_a_real_set_covers_much_with_little() -> None:
     assert found.bound >= found.covered
     again = Selector(graphs, tables, threads=2).choose(20, fold=[])
     assert again == found
+    larger = Selector(graphs, tables)
+    extended = larger.choose(20, [], lambda table: np.full(len(table), table.size <= 6))
+    assert extended.covered > found.covered
+    assert {len(larger.pattern(choice.candidate)[0]) for choice in extended.choices} > {3, 4}
+    masks = [larger.mask(choice.candidate) for choice in extended.choices]
+    assert all(overlap(one, other) <= 0.5 for one, other in combinations(masks, 2))
+    assert extended == Selector(graphs, tables, threads=2).choose(
+        20, [], lambda table: np.full(len(table), table.size <= 6)
+    )
+
+
+@settings(max_examples=60)
+@given(graph_sets(max_graphs=3, max_nodes=9), st.integers(1, 4))
+def test_extensions_are_patterns_with_the_occurrences_that_are_told(graphs: GraphSet, count: int) -> None:
+    tables = candidates(graphs)
+    if not tables:
+        return
+    selector = Selector(graphs, tables)
+    few = [table for table in tables if (table.node_types[:, 0] % 2 == 0).any()]
+    found = selector.choose(count, None, lambda table: table.node_types[:, 0] % 2 == 0)
+    verifier = Verifier(graphs, 1)
+    given = sum(map(len, tables))
+    covered = 0
+    for choice in found.choices:
+        types, edges = selector.pattern(choice.candidate)
+        pattern = PatternTable.canonical(
+            types[None], edges[None], graphs.node_vocabulary, graphs.edge_vocabulary
+        )[0]
+        rows = [frozenset(row) for row in verifier.occurrences(pattern, 10**6, 60.0).tolist()]
+        assert set(np.flatnonzero(selector.mask(choice.candidate)).tolist()) == frozenset().union(*rows)
+        assert choice.gain == choice.occurrences * pattern.size <= len(rows) * pattern.size
+        covered += choice.gain
+        assert choice.covered == covered <= graphs.nodes
+        if choice.candidate >= given:
+            assert few
+            assert types[0] % 2 == 0
+    assert found.bound >= found.covered
+
+
+def test_one_more_node_is_every_free_neighbour() -> None:
+    graphs = load("zoo-mini")
+    rng = np.random.default_rng(3)
+    taken = (rng.random(graphs.nodes) < 0.3).astype(np.uint8)
+    source = np.repeat(np.arange(graphs.nodes), np.diff(graphs.out_offsets))
+    pairs = np.stack([source, graphs.out_targets], axis=1).astype(np.int64)[::7]
+    beside: dict[int, set[int]] = {}
+    for i, j in zip(source.tolist(), graphs.out_targets.tolist(), strict=True):
+        beside.setdefault(i, set()).add(j)
+        beside.setdefault(j, set()).add(i)
+    expected = sorted(
+        sorted([i, j, node])
+        for i, j in pairs.tolist()
+        for node in (beside[i] | beside[j]) - {i, j}
+        if not taken[node]
+    )
+    assert sorted(one_more(graphs, pairs, taken).tolist()) == expected

@@ -1,8 +1,8 @@
 """A small choice of patterns that covers much of a graph set, instead of many that are nearly the same.
 
-Greedy: always the pattern whose occurrences cover the most new nodes. Only occurrences count that share no node with
-each other or with any chosen before. Gains only shrink, so an old gain bounds the new one and most patterns are
-evaluated once (lazy evaluation; Minoux, 1978).
+Greedy at first: always the pattern whose occurrences cover the most new nodes. Only occurrences count that share no
+node with each other or with any chosen before. Gains only shrink, so an old gain bounds the new one and most patterns
+are evaluated once (lazy evaluation; Minoux, 1978). A local search improves the choice (`grade.verify.improving`).
 
 A pattern is a variant of a chosen one if one of them covers more than half of the other's nodes: a shifted window, a
 part, an extension. Variants are folded, not chosen.
@@ -11,6 +11,7 @@ part, an extension. Variants are folded, not chosen.
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +20,13 @@ from grade.engine import LOCAL, Engine
 from grade.graphs import GraphSet, PatternTable
 from grade.progress import NEVER, Deadline
 from grade.search.supports import STEPS
+from grade.verify.improving import Accepts, improved
 from grade.verify.vocabulary import translate
 
 FEWEST = 2  # new occurrences of a pattern that is worth showing
 MOST_VARIANT = 0.5  # share of the nodes of one pattern that the other covers
 NOTHING = np.zeros(0, np.uint8)
+MASKS = 2**28  # bytes of masks that are kept
 
 
 @dataclass
@@ -78,6 +81,7 @@ class Selector:
         self.tables = [translate(table, graphs)[:2] for table in tables]
         self.starts = np.concatenate([[0], np.cumsum([len(table) for table in tables])]).astype(np.int64)
         self.known = np.concatenate([np.zeros(0, bool), *(translate(table, graphs)[2] for table in tables)])
+        self.masks: dict[int, NDArray[np.bool_]] = {}
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -88,77 +92,125 @@ class Selector:
         row = candidate - int(self.starts[table])
         return self.tables[table][0][row], self.tables[table][1][row]
 
-    def choose(self, count: int, fold: Sequence[int] | None = None) -> Selection:
-        """The first ``count`` patterns of the greedy choice, with their variants among ``fold`` (by default all)."""
-        free = np.zeros(self.graphs.nodes, np.uint8)  # 1: taken
-        union = np.zeros(self.graphs.nodes, np.uint8)  # nodes in some occurrence of a chosen pattern
-        masks: list[NDArray[np.bool_]] = []
+    def add(self, types: NDArray[np.uint16], edges: NDArray[np.uint8]) -> int:
+        """One candidate more; its number."""
+        self.tables.append((types[None], edges[None]))
+        self.starts = np.append(self.starts, len(self) + 1)
+        self.known = np.append(self.known, True)
+        return len(self) - 1
+
+    def drop_last(self) -> None:
+        """Take back the last candidate that was added."""
+        self.tables.pop()
+        self.masks.pop(len(self) - 1, None)
+        self.starts, self.known = self.starts[:-1], self.known[:-1]
+
+    def choose(
+        self, count: int, fold: Sequence[int] | None = None, accepts: Accepts | None = None
+    ) -> Selection:
+        """So many patterns that cover much: a greedy choice, improved, with those of ``fold`` (all) as their variants.
+
+        ``accepts`` says which extensions of the candidates may be chosen, too; without it none may. They are the
+        candidates after the last that was given.
+        """
+        given = len(self)
+        taken = np.zeros(self.graphs.nodes, np.uint8)
+        gains: dict[int, int] = {}
+        for candidate in improved(self, self.greedy(count), count, accepts):
+            nodes = self.packed(candidate, taken)
+            taken[nodes] = 1
+            gains[candidate] = len(nodes)
+        # The packing stays, in whatever order they are shown.
+        chosen = sorted(gains, key=lambda candidate: -gains[candidate])
         choices: list[Choice] = []
-        folded: dict[int, int] = {}  # candidate -> choice
-        heap = [(-gain, candidate, 0) for candidate, gain in enumerate(self.gains(free).tolist()) if gain]
-        heapq.heapify(heap)
-        while heap and len(choices) < count:
-            self.deadline.check()
-            gain, candidate, seen = heapq.heappop(heap)
-            if seen < len(choices):
-                fresh = -self.gain(candidate, free)
-                if fresh < 0:
-                    heapq.heappush(heap, (fresh, candidate, len(choices)))
-                continue
-            types, edges = self.pattern(candidate)
-            if -gain < FEWEST * len(types):
-                continue
-            mask = self.mask(candidate)
-            nearest = self.nearest(mask, masks)
-            if nearest is not None:
-                folded[candidate] = nearest
-                continue
-            nodes = self.matcher.nodes_of(types, edges, free, True, STEPS, self.deadline.keep_going)
-            free[nodes] = 1
-            union |= mask
-            masks.append(mask)
-            covered = (choices[-1].covered if choices else 0) + len(nodes)
-            choices.append(Choice(candidate, len(nodes) // len(types), len(nodes), covered))
-        chosen = {choice.candidate for choice in choices}
-        for candidate in range(len(self)) if fold is None else fold:
-            if candidate not in chosen and candidate not in folded and self.known[candidate]:
-                nearest = self.nearest(self.mask(candidate), masks)
-                if nearest is not None:
-                    folded[candidate] = nearest
-        wanted = None if fold is None else set(fold)
-        for candidate, choice in sorted(folded.items()):
-            if wanted is None or candidate in wanted:
-                choices[choice].variants.append(candidate)
+        for candidate in chosen:
+            k, before = len(self.pattern(candidate)[0]), choices[-1].covered if choices else 0
+            choices.append(
+                Choice(candidate, gains[candidate] // k, gains[candidate], before + gains[candidate])
+            )
+        wanted = set(range(given) if fold is None else fold).difference(chosen)
+        for candidate in sorted(candidate for candidate in wanted if self.known[candidate]):
+            shares = [overlap(self.mask(candidate), self.mask(other)) for other in chosen]
+            if shares and max(shares) > MOST_VARIANT:
+                choices[shares.index(max(shares))].variants.append(candidate)
+        union = np.zeros(self.graphs.nodes, np.uint8)
+        for candidate in chosen:
+            union |= self.mask(candidate)
         return Selection(choices, self.graphs.nodes, len(self), self.bound(union, len(choices)))
 
+    def greedy(self, count: int, begin: Sequence[int] = ()) -> list[int]:
+        """Always the pattern that covers most beside those before it and is no variant of one, after these."""
+        chosen = list(begin)
+        taken = self.taken(chosen)
+        first = len(chosen) if not chosen else -1  # the gains are those of now only if nothing is taken
+        heap = [(-gain, candidate, first) for candidate, gain in enumerate(self.alone.tolist()) if gain]
+        heapq.heapify(heap)
+        while heap and len(chosen) < count:
+            self.deadline.check()
+            gain, candidate, seen = heapq.heappop(heap)
+            if candidate in chosen:
+                continue
+            if seen < len(chosen):
+                fresh = -self.gain(candidate, taken)
+                if fresh < 0:
+                    heapq.heappush(heap, (fresh, candidate, len(chosen)))
+                continue
+            if -gain < FEWEST * len(self.pattern(candidate)[0]):
+                continue
+            if not any(self.are_variants(candidate, other) for other in chosen):
+                taken[self.packed(candidate, taken)] = 1
+                chosen.append(candidate)
+        return chosen
+
+    @cached_property
+    def alone(self) -> NDArray[np.int64]:
+        """[candidates] nodes that each of the given candidates covers by itself."""
+        return self.gains(np.zeros(self.graphs.nodes, np.uint8))
+
     def gains(self, taken: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """[candidates] new nodes that each would cover."""
-        found = [np.zeros(0, np.int64)]
-        for types, edges in self.tables:
-            disjoint, _ = self.matcher.pack_free(
-                types, edges, taken, self.threads, STEPS, self.deadline.keep_going
-            )
-            found.append(disjoint * types.shape[1])
+        """[candidates] nodes that each would cover anew."""
+        found = [np.zeros(0, np.int64), *(self.gains_of(*table, taken) for table in self.tables)]
         return np.asarray(np.concatenate(found) * self.known)
+
+    def gains_of(
+        self, types: NDArray[np.uint16], edges: NDArray[np.uint8], taken: NDArray[np.uint8]
+    ) -> NDArray[np.int64]:
+        """[n] nodes that patterns [n, k], [n, k, k] of one size would cover anew."""
+        packed, _ = self.matcher.pack_free(types, edges, taken, self.threads, STEPS, self.deadline.keep_going)
+        return np.asarray(packed * types.shape[1])
 
     def gain(self, candidate: int, taken: NDArray[np.uint8]) -> int:
         types, edges = self.pattern(candidate)
         found, _ = self.matcher.pack_free(types[None], edges[None], taken, 1, STEPS, self.deadline.keep_going)
         return int(found[0]) * len(types)
 
+    def packed(self, candidate: int, taken: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """[n * k] the nodes of occurrences that share none with each other and have none taken, one after the other."""
+        types, edges = self.pattern(candidate)
+        found = self.matcher.nodes_of(types, edges, taken, True, STEPS, self.deadline.keep_going)
+        return np.asarray(found, np.int64)
+
+    def taken(self, chosen: Sequence[int]) -> NDArray[np.uint8]:
+        """[nodes] 1 where an occurrence lies, each of these patterns packed beside those before it."""
+        taken = np.zeros(self.graphs.nodes, np.uint8)
+        for candidate in chosen:
+            taken[self.packed(candidate, taken)] = 1
+        return taken
+
     def mask(self, candidate: int) -> NDArray[np.bool_]:
         """[nodes] whether a node lies in some occurrence."""
-        types, edges = self.pattern(candidate)
-        mask = np.zeros(self.graphs.nodes, bool)
-        mask[self.matcher.nodes_of(types, edges, NOTHING, False, STEPS, self.deadline.keep_going)] = True
-        return mask
+        if candidate not in self.masks:
+            types, edges = self.pattern(candidate)
+            nodes = self.matcher.nodes_of(types, edges, NOTHING, False, STEPS, self.deadline.keep_going)
+            mask = np.zeros(self.graphs.nodes, bool)
+            mask[nodes] = True
+            while self.masks and (len(self.masks) + 1) * len(mask) > MASKS:
+                self.masks.pop(next(iter(self.masks)))
+            self.masks[candidate] = mask
+        return self.masks[candidate]
 
-    def nearest(self, mask: NDArray[np.bool_], chosen: Sequence[NDArray[np.bool_]]) -> int | None:
-        """The choice that a pattern is a variant of, by the nodes that it covers."""
-        overlaps = [overlap(mask, other) for other in chosen]
-        if not overlaps or max(overlaps) <= MOST_VARIANT:
-            return None
-        return overlaps.index(max(overlaps))
+    def are_variants(self, one: int, other: int) -> bool:
+        return overlap(self.mask(one), self.mask(other)) > MOST_VARIANT
 
     def bound(self, union: NDArray[np.uint8], count: int) -> int:
         """An upper bound of the coverage of any ``count`` candidates.
@@ -180,4 +232,5 @@ class Selector:
 
 def overlap(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> float:
     """The share of the smaller set that lies in both."""
-    return float((one & other).sum() / max(min(one.sum(), other.sum()), 1))
+    fewer = min(int(np.count_nonzero(one)), int(np.count_nonzero(other)))
+    return int(np.count_nonzero(one & other)) / max(fewer, 1)
