@@ -60,7 +60,7 @@ Result<uint32_t> graph_classes(Vector<int64_t> node_offsets, Vector<uint32_t> ty
     for (size_t g = 0; g + 1 < node_offsets.size(); ++g) {
       std::vector<uint32_t> nodes(static_cast<size_t>(graph.node_offsets[g + 1] - graph.node_offsets[g]));
       std::iota(nodes.begin(), nodes.end(), static_cast<uint32_t>(graph.node_offsets[g]));
-      classes.push_back(table.of(nodes, kNobody, kNobody, 0, 0, {}).symbol);
+      classes.push_back(table.of(nodes, kNobody, kNobody, 0, 0, Links()).symbol);
     }
   }
   return copied(classes);

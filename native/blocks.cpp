@@ -9,6 +9,7 @@
 
 #include "blocks_identity.hpp"
 #include "blocks_order.hpp"
+#include "blocks_outputs.hpp"
 #include "blocks_runs.hpp"
 #include "blocks_units.hpp"
 #include "graph.hpp"
@@ -24,6 +25,7 @@ class Merging : BlockUnits {
           std::span<const uint8_t> cut)
       : BlockUnits(graph),
         limits_(limits),
+        levels_(levels),
         table_(graph, levels, types),
         pairs_(graph.nodes()),
         cut_(cut.begin(), cut.end()) {
@@ -59,8 +61,26 @@ class Merging : BlockUnits {
     return counts;
   }
 
-  Grammar grammar() const {
+  Grammar grammar(const KeepGoing& keep_going) {
     Grammar result;
+    result.unit_offsets.push_back(0);
+    const auto add = [&](uint32_t label, std::span<const uint32_t> nodes) {
+      result.order.insert(result.order.end(), nodes.begin(), nodes.end());
+      result.unit_offsets.push_back(result.order.size());
+      result.unit_labels.push_back(label);
+    };
+    std::vector<WideUnit> wide;
+    result.order.reserve(graph_.nodes());
+    for (uint32_t node = 0; node < graph_.nodes(); ++node) {
+      const uint32_t unit = unit_[node];
+      if (root_[unit] != node) continue;
+      if (limits_.outputs == 1) add(label_[unit], nodes_of(std::array{unit}));
+      else wide.push_back({label_[unit], node, nodes_of(std::array{unit}), {}, 0, 0});
+    }
+    if (limits_.outputs > 1) {
+      OutputMerging merging(graph_, limits_, levels_, table_, std::move(wide));
+      for (const WideUnit& unit : merging.run(keep_going)) add(unit.label, unit.nodes);
+    }
     result.first = table_.firsts;
     result.second = table_.seconds;
     result.copies = table_.copies;
@@ -68,16 +88,6 @@ class Merging : BlockUnits {
     result.root = table_.roots;
     result.read_offsets = table_.read_offsets;
     result.reads = table_.reads;
-    result.order.resize(graph_.nodes());
-    result.unit_offsets.push_back(0);
-    for (uint32_t node = 0; node < graph_.nodes(); ++node) {
-      const uint32_t unit = unit_[node];
-      if (root_[unit] != node) continue;
-      const uint64_t begin = result.unit_offsets.back();
-      for_members(unit, [&](uint32_t member) { result.order[begin + place_[member]] = member; });
-      result.unit_offsets.push_back(begin + table_.sizes[label_[unit]]);
-      result.unit_labels.push_back(label_[unit]);
-    }
     return result;
   }
 
@@ -332,6 +342,7 @@ class Merging : BlockUnits {
   }
 
   const BlockLimits& limits_;
+  std::span<const uint32_t> levels_;
   SymbolTable table_;
   PairTable pairs_;
   std::vector<uint8_t> cut_;      // [nodes] roots that stay for now
@@ -392,7 +403,7 @@ Grammar make_grammar(const BlockGraph& given, const BlockLimits& limits, const K
   for (int round = 0; round < 3; ++round) {
     Merging merging(graph, limits, levels, types, cuts);
     merging.run(keep_going);
-    Grammar made = merging.grammar();
+    Grammar made = merging.grammar(keep_going);
     if (round == 0 || made.unit_labels.size() < best.unit_labels.size()) best = std::move(made);
     if (round == 2) break;
     const std::vector<uint32_t> units = merging.units_of_graphs();

@@ -46,11 +46,12 @@ struct BlockLimits {
 
 // Symbols 0 .. types - 1 are single nodes. A symbol made of two parts numbers the nodes of `first` before those of
 // `second`, and one of them, which has the root, reads the other; a repetition (copies > 0) numbers the nodes of its
-// copies one after the other, and each reads the one before it. `reads` are (place, label) as the reading part numbers.
+// copies one after the other, and each reads the one before it. `reads` are (place that is read, place that reads,
+// label), each as its part numbers.
 struct Grammar {
   std::vector<uint32_t> first, second, copies, size, root;  // by symbol; `root` is a place
   std::vector<uint64_t> read_offsets;                       // [symbols + 1]
-  std::vector<uint32_t> reads;                              // [reads, 2]
+  std::vector<uint32_t> reads;                              // [reads, 3]
   std::vector<uint32_t> unit_labels;
   std::vector<uint64_t> unit_offsets;  // [units + 1] into `order`
   std::vector<uint32_t> order;         // [nodes] the nodes of each unit by place, units by graph and root

@@ -191,6 +191,15 @@ SymbolTable::SymbolTable(const BlockGraph& graph, std::span<const uint32_t> leve
 
 SymbolTable::Match SymbolTable::of(std::span<const uint32_t> nodes, uint32_t first, uint32_t second, uint32_t times,
                                    uint32_t root, const Reads& link) {
+  const bool whole = first == kNobody;
+  const uint32_t read = whole || times || root >= sizes[first] ? first : second;
+  Links links;
+  for (const auto& [place, label] : link) links.push_back({roots[read], place, label});
+  return of(nodes, first, second, times, root, links);
+}
+
+SymbolTable::Match SymbolTable::of(std::span<const uint32_t> nodes, uint32_t first, uint32_t second, uint32_t times,
+                                   uint32_t root, const Links& links) {
   const Region region = reader_.read(nodes);
   Match match{kNobody, {}};
   auto& same_hash = by_hash_[region.hash];
@@ -211,8 +220,8 @@ SymbolTable::Match SymbolTable::of(std::span<const uint32_t> nodes, uint32_t fir
   copies.push_back(times);
   sizes.push_back(region.size());
   roots.push_back(root);
-  for (const auto& [place, label] : link) reads.insert(reads.end(), {place, label});
-  read_offsets.push_back(reads.size() / 2);
+  for (const auto& link : links) reads.insert(reads.end(), link.begin(), link.end());
+  read_offsets.push_back(reads.size() / 3);
   example_offsets_.push_back(examples_.size());
   examples_.insert(examples_.end(), nodes.begin(), nodes.end());
 

@@ -3,6 +3,7 @@
 // them only chooses what to compare.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
@@ -13,6 +14,7 @@
 namespace grade {
 
 using Reads = std::vector<std::pair<uint32_t, uint32_t>>;  // (place, edge label), ascending
+using Links = std::vector<std::array<uint32_t, 3>>;        // (place that is read, place that reads, edge label)
 
 // A region with its nodes numbered from 0, and the edges inside it.
 struct Region {
@@ -55,6 +57,9 @@ class SymbolTable {
   };
   // The symbol of a region, a new one if it is none of the known.
   Match of(std::span<const uint32_t> nodes, uint32_t first, uint32_t second, uint32_t copies, uint32_t root,
+           const Links& links);
+  // The same where one part reads the root of the other.
+  Match of(std::span<const uint32_t> nodes, uint32_t first, uint32_t second, uint32_t copies, uint32_t root,
            const Reads& reads);
 
   // The least place that has the same colour: equal for places that an automorphism exchanges.
@@ -66,7 +71,7 @@ class SymbolTable {
 
   std::vector<uint32_t> firsts, seconds, copies, sizes, roots;
   std::vector<uint64_t> read_offsets;
-  std::vector<uint32_t> reads;  // where one part reads the other: place and label, one after the other
+  std::vector<uint32_t> reads;  // where one part reads the other, one of Links after the other
 
  private:
   std::span<const uint32_t> example(uint32_t symbol) const {

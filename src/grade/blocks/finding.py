@@ -104,8 +104,8 @@ class Blocks:
 
     @cached_property
     def unreached(self) -> list[Grown]:
-        """Larger regions that repeat as often as a block and that no merge reached."""
-        if self.settings.blocks is not None:  # a library is taken as it is
+        """Larger regions with one output that repeat as often as a block and that no merge reached."""
+        if self.settings.blocks is not None or self.settings.outputs > 1:  # taken as it is; not of one output
             return []
         named = [(block.name, block.symbol) for block in self.blocks]
         return grown_regions(self.grammar, self.places, named, self.settings.max_size)

@@ -114,7 +114,8 @@ class Grammar:
     """Symbols and units.
 
     Symbols below ``types`` are single nodes. Other symbols have two parts, and the one that has the root reads the
-    root of the other; or are repetitions: ``copies`` of ``first``, each of which reads the root of the one before it.
+    other; or are repetitions: ``copies`` of ``first``, each of which reads the one before it. What is read is the root,
+    unless blocks may have several outputs.
     The nodes of a symbol are numbered by place: those of the first part, then those of the second. A unit lists its
     nodes by place, so that the same place is the same role in each unit of a symbol.
     """
@@ -127,7 +128,7 @@ class Grammar:
     sizes: NDArray[np.int64]  # [symbols] nodes
     roots: NDArray[np.int64]  # [symbols] place of the root
     read_offsets: NDArray[np.int64]  # [symbols + 1]
-    reads: NDArray[np.uint32]  # [reads, 2] place in the part that reads, edge label
+    reads: NDArray[np.uint32]  # [reads, 3] place in the part that is read, in the one that reads, edge label
     labels: NDArray[np.int64]  # [units] symbols
     offsets: NDArray[np.int64]  # [units + 1] into order
     order: NDArray[np.uint32]  # [nodes] the nodes of each unit by place; units by graph
@@ -170,19 +171,11 @@ class Grammar:
             if self.copies[part]:
                 links = [(begin + i * size, begin + (i - 1) * size) for i in range(1, self.copies[part])]
                 waiting += [(first, begin + i * size) for i in range(self.copies[part])]
-                root = self.roots[first]
             else:
-                second = int(self.second[part])
-                waiting += [(first, begin), (second, begin + size)]
+                waiting += [(first, begin), (int(self.second[part]), begin + size)]
                 below = self.roots[part] < size  # the first part has the root and reads the second
                 links = [(begin, begin + size) if below else (begin + size, begin)]
-                root = self.roots[second if below else first]
-            for reader, read in links:
-                edges.append(
-                    np.stack(
-                        [np.full(len(reads), read + root), reader + reads[:, 0], reads[:, 1]], axis=1
-                    ).astype(np.int64)
-                )
+            edges += [reads + np.array([read, reader, 0], np.int64) for reader, read in links]
         return types, np.concatenate(edges) if edges else np.empty((0, 3), np.int64)
 
     def inlined(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
@@ -279,7 +272,7 @@ def make_grammar(
         sizes=made["size"].astype(np.int64),
         roots=made["root"].astype(np.int64),
         read_offsets=made["read_offsets"].astype(np.int64),
-        reads=made["reads"].reshape(-1, 2),
+        reads=made["reads"].reshape(-1, 3),
         labels=made["unit_labels"].astype(np.int64),
         offsets=made["unit_offsets"].astype(np.int64),
         order=made["order"],

@@ -88,7 +88,7 @@ def check(library: Library) -> None:
         grammar.copies[rules] * grammar.sizes[parts[0]],
         grammar.sizes[parts[0]] + grammar.sizes[parts[1]],
     )
-    labels, places = grammar.reads[:, 1], grammar.reads[:, 0]
+    places, labels = grammar.reads[:, :2], grammar.reads[:, 2]
     readers = np.repeat(symbols, np.diff(grammar.read_offsets))
     if not (
         len(library.symbols) == len(library.names)
@@ -101,6 +101,6 @@ def check(library: Library) -> None:
         and ((grammar.roots >= 0) & (grammar.roots < grammar.sizes)).all()
         and len(readers) == len(grammar.reads)
         and ((labels >= 0) & (labels < len(grammar.wiring.label_names))).all()
-        and ((places >= 0) & (places < grammar.sizes[readers])).all()
+        and ((places >= 0) & (places < grammar.sizes[readers][:, None])).all()
     ):
         raise ValueError("damaged")

@@ -18,7 +18,9 @@ from grade.blocks.library import Library
 from grade.progress import Progress, Stopped
 
 Row = list[int]  # the nodes of an occurrence by place
-Reads = tuple[tuple[int, int], ...]  # (place, edge label)
+Reads = tuple[
+    tuple[int, int, int], ...
+]  # (place that is read, place that reads, edge label), as their parts number
 
 
 def match_library(
@@ -206,12 +208,14 @@ class SymbolWriter:
         ]
 
     def reads_of(self, symbol: int, row: Row, read: int, reader: int) -> Reads:
-        """Where the part whose places begin at ``reader`` reads the node at the place ``read``."""
+        """Where the part whose places begin at ``reader`` reads the one whose places begin at ``read``."""
         rows = self.library.reads[self.library.read_offsets[symbol] : self.library.read_offsets[symbol + 1]]
-        places = sorted(set(rows[:, 0].tolist()))
+        places = sorted({(source, place) for source, place, _ in rows.tolist()})
         return tuple(
             sorted(
-                (place, exact) for place in places for _, exact in self.labels(row[read], row[reader + place])
+                (source, place, exact)
+                for source, place in places
+                for _, exact in self.labels(row[read + source], row[reader + place])
             )
         )
 
@@ -237,9 +241,8 @@ class SymbolWriter:
             if copies:
                 parts = made[-copies:]
                 del made[-copies:]
-                root = int(library.roots[first])
                 links = [
-                    self.reads_of(part, row, begin + (i - 1) * size + root, begin + i * size)
+                    self.reads_of(part, row, begin + (i - 1) * size, begin + i * size)
                     for i in range(1, copies)
                 ]
                 new = self.row_of(parts, links)
@@ -247,15 +250,8 @@ class SymbolWriter:
                 second = made.pop()
                 one = made.pop()
                 below = int(library.roots[part]) < size
-                read = begin + size + int(library.roots[library.second[part]]) if below else begin
-                read += 0 if below else int(library.roots[first])
-                new = self.add(
-                    one,
-                    second,
-                    0,
-                    below,
-                    self.reads_of(part, row, read, begin if below else begin + size),
-                )
+                read, reader = (begin + size, begin) if below else (begin, begin + size)
+                new = self.add(one, second, 0, below, self.reads_of(part, row, read, reader))
             self.origin.setdefault(new, part)
             made.append(new)
         return made[0]
@@ -290,7 +286,7 @@ class SymbolWriter:
             sizes=sizes,
             roots=np.array(self.roots, np.int64),
             read_offsets=np.cumsum([0, *map(len, self.reads)], dtype=np.int64),
-            reads=np.array([read for reads in self.reads for read in reads], np.uint32).reshape(-1, 2),
+            reads=np.array([read for reads in self.reads for read in reads], np.uint32).reshape(-1, 3),
             labels=labels[order],
             offsets=np.cumsum([0, *counts.tolist()], dtype=np.int64),
             order=np.concatenate(pieces).astype(np.uint32) if pieces else np.zeros(0, np.uint32),
@@ -313,7 +309,11 @@ def folded(writer: SymbolWriter, units: list[tuple[int, Row]]) -> list[tuple[int
         if following < 0 or wiring.closed[root] or units[following][0] != made or following in taken:
             continue
         place = {node: i for i, node in enumerate(units[following][1])}
-        read_at = {(place[node], exact) for node in readers for _, exact in writer.labels(root, node)}
+        read_at = {
+            (writer.roots[made], place[node], exact)
+            for node in readers
+            for _, exact in writer.labels(root, node)
+        }
         after[number] = (following, tuple(sorted(read_at)))
         taken.add(following)
     result = []

@@ -23,7 +23,8 @@ class BlocksSettings(Settings):
         least=2,
     )
     outputs: int = option(
-        "Most outputs of a block: more than 1 lets it hold values that are graph outputs, as a cache of keys is.",
+        "Most outputs of a block: more than 1 lets it hold values that are read elsewhere or are graph outputs, as a"
+        " cache of keys is.",
         "--outputs",
         default=1,
         metavar="M",
