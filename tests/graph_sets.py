@@ -130,7 +130,7 @@ def assert_equal(one: GraphSet, other: GraphSet) -> None:
     for graph in range(len(one)):
         assert one.operand_words(graph) == other.operand_words(graph)
         files = [origins_of(graphs).file(graph) for graphs in (one, other)]
-        assert len({file and (os.path.abspath(file[0]), file[1]) for file in files}) == 1  # noqa: PTH100
+        assert len({file and (os.path.abspath(file[0]), file[1]) for file in files}) == 1  # noqa: PTH100 (pathlib has no such function)
 
 
 def counted(census: Census) -> dict[Any, int]:

@@ -105,7 +105,7 @@ def test_every_name_is_there_and_documented() -> None:
         assert name in dir(grade)
         assert ">>>" in (getattr(function, "__wrapped__", function).__doc__ or ""), name
     with pytest.raises(AttributeError, match="no attribute 'minne'"):
-        grade.minne  # noqa: B018
+        grade.minne  # noqa: B018 (raises)
 
 
 def test_messages_suit_python_and_the_command_line(tmp_path: Path) -> None:

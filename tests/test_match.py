@@ -48,19 +48,19 @@ def test_what_remains_is_outside_of_the_library() -> None:
     assert found.covered == 603
     taken = np.zeros(graphs.nodes, bool)
     pattern = read_library("Conv -> BatchNormalization -> Relu", graphs)[0].pattern
-    taken[np.unique(Verifier(graphs, 1).occurrences(pattern, 10**6, 60.0))] = True  # type: ignore[arg-type]
+    taken[np.unique(Verifier(graphs, 1).occurrences(pattern, 10**6, 60.0))] = True  # type: ignore[arg-type]  # a pattern or a query
     rest = without(graphs, taken)
     assert rest.nodes == graphs.nodes - 603
     for motif in found.remaining:
         outside = read_library(motif.pattern, rest)[0].pattern
-        assert count_pattern(rest, outside).disjoint >= motif.occurrences  # type: ignore[arg-type, operator]
+        assert count_pattern(rest, outside).disjoint >= motif.occurrences  # type: ignore[arg-type, operator]  # the same; counted exactly
         assert motif.covers == motif.occurrences * outside.size
     assert found.covered + sum(motif.covers for motif in found.remaining) <= graphs.nodes
 
 
 @given(graph_sets(), st.randoms())
 def test_without_keeps_what_is_not_covered(graphs: GraphSet, random: object) -> None:
-    covered = np.array([random.random() < 0.4 for _ in range(graphs.nodes)], bool)  # type: ignore[attr-defined]
+    covered = np.array([random.random() < 0.4 for _ in range(graphs.nodes)], bool)  # type: ignore[attr-defined]  # a fixture without a type
     rest = without(graphs, covered)
     assert list(rest.graph_names) == list(graphs.graph_names)
     for graph in range(len(graphs)):
@@ -93,7 +93,7 @@ def test_fusible_occurrences_only() -> None:
         grade.match("Add -> LayerNormalization", "zoo-mini", fusible=f, remaining=0) for f in (False, True)
     )
     pattern = read_library("Add -> LayerNormalization", load("zoo-mini"))[0].pattern
-    expected = count_pattern(load("zoo-mini"), pattern, fusible=True)  # type: ignore[arg-type]
+    expected = count_pattern(load("zoo-mini"), pattern, fusible=True)  # type: ignore[arg-type]  # a pattern or a query
     assert (
         fusible.entries[0].support.occurrences == expected.occurrences < whole.entries[0].support.occurrences
     )

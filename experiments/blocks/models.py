@@ -26,9 +26,9 @@ ROOT = Path(__file__).parents[2]
 RESULTS = Path(__file__).parent / "results"
 sys.path.insert(0, str(ROOT))
 
-from tests.blocks.meaning import Meaning  # noqa: E402
+from tests.blocks.meaning import Meaning  # noqa: E402 (after the path is set)
 
-from grade.blocks.outline import outline  # noqa: E402
+from grade.blocks.outline import outline  # noqa: E402 (after the path is set)
 
 KINDS = {
     "tensor(float)": np.float32,

@@ -179,7 +179,7 @@ def test_every_question_of_the_matcher(zoo: GraphSet, fusible: bool, blocks: int
 
 
 def same(ours: object, theirs: object) -> None:
-    for one, other in zip(ours, theirs, strict=True):  # type: ignore[call-overload]
+    for one, other in zip(ours, theirs, strict=True):  # type: ignore[call-overload]  # arrays or lists
         assert np.array_equal(one, other), (one, other)
 
 

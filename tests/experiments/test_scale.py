@@ -69,7 +69,7 @@ def test_sets_follow_from_the_seed(generated: Any, tmp_path: Path) -> None:
         digests.append(load_graph_set(tmp_path / name))
     assert digests[0].digest == digests[1].digest != digests[2].digest
     shorter, longer = digests[0], digests[3]
-    assert longer.subset(range(len(shorter))).digest == shorter.digest  # type: ignore[arg-type]
+    assert longer.subset(range(len(shorter))).digest == shorter.digest  # type: ignore[arg-type]  # a range of rows
 
 
 def test_memory_is_bounded_by_a_piece(
@@ -79,7 +79,7 @@ def test_memory_is_bounded_by_a_piece(
     monkeypatch.setitem(generated["piece"].__globals__, "PIECE", 20_000)
     seen: list[int] = []
     one = generated["piece"]
-    made = lambda *a: seen.append((s := one(*a)).nodes) or s  # noqa: E731
+    made = lambda *a: seen.append((s := one(*a)).nodes) or s  # noqa: E731 (a function of one line)
     monkeypatch.setitem(generated["generate"].__globals__, "piece", made)
     generated["generate"](tmp_path / "set", 100_000, 100, mean=400)
     assert len(seen) >= 5

@@ -23,9 +23,9 @@ from tests.onnx_models import LIGHT, branching, save
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
-from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402 (after the skip)
 
-from tests.export.real_models import RealModel, imported  # noqa: E402
+from tests.export.real_models import RealModel, imported  # noqa: E402 (after the skip)
 
 CLOSE = 1e-4  # of the largest value; sums of thousands of products differ in the sixth digit
 
@@ -84,7 +84,7 @@ def blocks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, GraphSet]:
 
 def found_in(graphs: GraphSet, text: str) -> Occurrences:
     given = read_patterns(text, graphs.node_vocabulary, graphs.edge_vocabulary)[0].pattern
-    return Occurrences(graphs, given, 100)  # type: ignore[arg-type]
+    return Occurrences(graphs, given, 100)  # type: ignore[arg-type]  # a pattern or a query
 
 
 def test_names_and_tensors_of_an_occurrence(blocks: tuple[Path, GraphSet]) -> None:
@@ -151,7 +151,7 @@ def test_left_out_operators_come_along(tmp_path: Path) -> None:
     save(block(), tmp_path / "block.onnx")
     graphs = load(tmp_path / "block.onnx")
     model = RealModel(tmp_path / "block.onnx", graphs)
-    names = [graphs.node_names[i] for i in range(graphs.nodes)]  # type: ignore[index]
+    names = [graphs.node_names[i] for i in range(graphs.nodes)]  # type: ignore[index]  # this set has names
     nodes = sorted(names.index(name) for name in ("halves", "difference"))
     made = model.cut(nodes, values=True).model
     kept = "nothing" in names

@@ -38,7 +38,7 @@ def test_a_printed_pattern_is_read_back(pattern: Pattern) -> None:
 @given(patterns(), st.randoms())
 def test_the_text_does_not_depend_on_the_numbers_of_the_types(pattern: Pattern, random: object) -> None:
     order = list(range(len(pattern.node_vocabulary)))
-    random.shuffle(order)  # type: ignore[attr-defined]
+    random.shuffle(order)  # type: ignore[attr-defined]  # a strategy without a type
     nodes = [pattern.node_vocabulary[i] for i in order]
     kinds = [pattern.edge_vocabulary[0], *reversed(pattern.edge_vocabulary[1:])]
     types = [nodes.index(name) for name in pattern.type_names]
@@ -58,8 +58,8 @@ def test_different_patterns_have_different_texts(one: Pattern, other: Pattern) -
 
 def test_an_arrow_without_a_name_is_the_usual_edge_or_any() -> None:
     query = Query("a -> b")
-    assert query.pattern(["a", "b"], ["none", "skip"]).code == "0.1/0>1"  # type: ignore[union-attr]
-    assert query.pattern(["a", "b"], ["none", "skip", "edge"]).code == "0.1/0>1:2"  # type: ignore[union-attr]
+    assert query.pattern(["a", "b"], ["none", "skip"]).code == "0.1/0>1"  # type: ignore[union-attr]  # it has no wildcards
+    assert query.pattern(["a", "b"], ["none", "skip", "edge"]).code == "0.1/0>1:2"  # type: ignore[union-attr]  # it has no wildcards
     assert query.pattern(["a", "b"], ["none", "0", "1"]) is None
     _, edges = query.choices(["a", "b"], ["none", "0", "1"])
     assert np.flatnonzero(edges[0, 1]).tolist() == [1, 2]

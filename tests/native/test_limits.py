@@ -80,7 +80,7 @@ def test_classification_does_not_depend_on_threads() -> None:
 
 def test_a_size_that_is_no_whole_number_is_refused(pair: GraphSet) -> None:
     with pytest.raises(InputError, match=r"k is 2\.0; give a whole number"):
-        take_census(pair, 2.0)  # type: ignore[arg-type]
+        take_census(pair, 2.0)  # type: ignore[arg-type]  # a wrong type
 
 
 def test_no_keys_are_no_patterns() -> None:

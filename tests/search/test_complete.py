@@ -135,7 +135,7 @@ def test_too_little_memory_says_how_much_is_enough() -> None:
     zoo = load("zoo")
     with pytest.raises(InputError, match=r"\d+M surely suffices") as told:
         levels_of(zoo, 5, min_graphs=5, memory=2**18)
-    enough = int(re.search(r"(\d+)M surely suffices", str(told.value)).group(1))  # type: ignore[union-attr]
+    enough = int(re.search(r"(\d+)M surely suffices", str(told.value)).group(1))  # type: ignore[union-attr]  # the message has a number
     plenty, just = (levels_of(zoo, 4, min_graphs=5, memory=memory) for memory in (2**33, enough * 2**20))
     assert [len(level.patterns) for level in just.values()] == [
         len(level.patterns) for level in plenty.values()

@@ -222,4 +222,4 @@ def test_p_values_of_estimates_count_the_draws() -> None:
 def test_bad_values_are_refused(change: dict[str, object], sentence: str) -> None:
     settings: dict[str, object] = {"k": 3, "draws": 10, **change}
     with pytest.raises(InputError, match=sentence):
-        significance(random_digraph(1, 6, 8), **settings)  # type: ignore[arg-type]
+        significance(random_digraph(1, 6, 8), **settings)  # type: ignore[arg-type]  # settings of several types

@@ -29,7 +29,7 @@ endmodule
 
 def read(text: str, folder: Path, name: str = "circuit.v", **choices: object) -> GraphSet:
     (folder / name).write_text(text)
-    return load(folder / name, ReadSettings(**choices))  # type: ignore[arg-type]
+    return load(folder / name, ReadSettings(**choices))  # type: ignore[arg-type]  # choices of several types
 
 
 def wired(graphs: GraphSet) -> set[tuple[str, str, str]]:

@@ -35,7 +35,7 @@ def test_it_is_the_largest_of_all_choices(graphs: GraphSet, k: int) -> None:
         assert (count_pattern(graphs, pattern).disjoint or 0) <= largest
 
 
-def test_a_part_that_is_too_large_keeps_a_lower_bound(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_part_that_is_too_large_keeps_a_lower_bound(monkeypatch) -> None:  # type: ignore[no-untyped-def]  # pytest's fixture
     ring = GraphSet.from_edges(
         node_counts=[9],
         node_types=[0] * 9,

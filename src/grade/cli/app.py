@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Whether a warning is one of GraDE's, which are sentences; others are for programmers."""
+    """Print warnings of GraDE, which are sentences; those of libraries are for programmers."""
     if category is UserWarning:
         report(0, str(message))
 

@@ -42,4 +42,4 @@ def write_columns(path: str | os.PathLike[str], columns: Mapping[str, Any], fact
         else:
             with temporary.open("wb") as file:  # given a name, numpy would add .npz to one that ends in .NPZ
                 arrays = {name: np.asarray(column) for name, column in columns.items()}
-                np.savez_compressed(file, facts=np.array(json.dumps(facts)), **arrays)  # type: ignore[arg-type]
+                np.savez_compressed(file, facts=np.array(json.dumps(facts)), **arrays)  # type: ignore[arg-type]  # numpy types keywords as bools
