@@ -26,6 +26,7 @@ pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402 (after the skip)
 
 from tests.export.real_models import RealModel, imported  # noqa: E402 (after the skip)
+from tests.export.torch_definitions import export_all  # noqa: E402 (after the skip)
 
 CLOSE = 1e-4  # of the largest value; sums of thousands of products differ in the sixth digit
 
@@ -256,6 +257,11 @@ def check_model(path: Path, sizes: dict[str, int], size: int, count: int, folder
     return same
 
 
+def test_parts_of_exported_networks_compute_the_same(tmp_path: Path) -> None:
+    same = {path.stem: check_model(path, {}, 5, 8, tmp_path) for path in export_all(tmp_path)}
+    assert min(same.values()) >= 5, same
+
+
 @pytest.mark.parametrize("name", ["light_squeezenet", "light_shufflenet"])
 def test_parts_of_real_models_compute_the_same(name: str, tmp_path: Path) -> None:
     path = next(path for path in LIGHT if path.stem == name)
@@ -268,8 +274,12 @@ SIZES = {f"DynamicDimension.{i}": 64 for i in range(4)} | {"sequence": 576}
 
 @pytest.mark.slow
 def test_parts_of_all_light_models_compute_the_same(tmp_path: Path) -> None:
-    """Those of the onnx package, and of wheels where they are at hand (rapidocr, silero-vad, magika)."""
-    same = {str(path): check_model(path, SIZES, 7, 8, tmp_path) for path in (*LIGHT, *MORE)}
-    assert len(same) >= 9
+    """Those of the onnx package, exported networks, and those of wheels where they are at hand (rapidocr, silero-vad,
+    magika).
+    """
+    paths = (*LIGHT, *export_all(tmp_path), *MORE)
+    same = {str(path): check_model(path, SIZES, 7, 8, tmp_path) for path in paths}
+    assert len(same) >= 12
+    assert sum(count > 0 for count in same.values()) >= 10
     assert sum(same.values()) >= 50
     assert min(same[str(path)] for path in LIGHT) >= 6
