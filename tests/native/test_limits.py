@@ -86,3 +86,34 @@ def test_a_size_that_is_no_whole_number_is_refused(pair: GraphSet) -> None:
 def test_no_keys_are_no_patterns() -> None:
     with pytest.raises(InputError, match="give at least one"):
         PatternTable.from_keys([])
+
+
+def test_small_patterns_read_nothing_of_larger_ones_before_them() -> None:
+    """The canonical form reads rows 16 entries at a time: past the pattern there must be zeros."""
+    rng = np.random.default_rng(3)
+
+    def forms(k: int) -> list[str]:
+        edges = np.triu(rng.integers(0, 2, (50, k, k)), 1).astype(np.uint8)
+        edges[:, np.arange(k - 1), np.arange(1, k)] = 1  # connected
+        table = PatternTable.canonical(rng.integers(0, 3, (50, k)), edges)
+        return [pattern.key for pattern in table]
+
+    first = {k: forms(k) for k in (2, 3, 5)}
+    forms(16)
+    rng = np.random.default_rng(3)
+    for k in (2, 3, 5):
+        assert forms(k) == first[k]
+
+
+def test_lists_of_a_graph_behind_others_are_those_of_the_graph_alone() -> None:
+    """Kernels index their working arrays by the place in the graph, which begins anywhere in the set."""
+    rng = np.random.default_rng(8)
+    several = random_set(rng, 4, 30, 3, 2, 2.0)
+    last = several.subset([len(several) - 1])
+    others = several.subset(range(len(several) - 1))
+    for k in (3, 4, 5):
+        whole = {p.key: n for p, n in take_census(several, k).top(10**6)}
+        for part in (last, others):
+            for pattern, count in take_census(part, k).top(10**6):
+                whole[pattern.key] -= count
+        assert set(whole.values()) == {0}
