@@ -1,4 +1,4 @@
-"""Blocks of a graph set: the flow, and what was found."""
+"""Blocks of a graph set: the flow, and its result."""
 
 import time
 from collections import Counter
@@ -43,7 +43,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Model:
-    """One graph and how much is left of it: nodes, blocks and repetitions, each counted once."""
+    """One graph and the number of its units: nodes, blocks and repetitions, each counted once."""
 
     name: str
     nodes: int
@@ -54,8 +54,8 @@ class Model:
 class Unit:
     """A piece of an outline: an operator, a block, or one of them several times in a row."""
 
-    symbol: int  # what stands here
-    base: int  # what is repeated; the symbol itself where nothing is
+    symbol: int  # the symbol of the unit
+    base: int  # the repeated symbol; the symbol itself if it is not a repetition
     copies: int
     begin: int  # first place in the order of the grammar
 
@@ -65,7 +65,7 @@ class Unit:
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """What was found: blocks, the one that saves most first, and every graph in terms of them."""
+    """The result: blocks, the one that saves most first, and every graph written with them."""
 
     graphs: GraphSet
     grammar: Grammar
@@ -141,7 +141,7 @@ class Blocks:
         )
 
     def text(self, unit: Unit) -> str:
-        """A unit as it stands in an outline."""
+        """A unit as text for an outline."""
         return f"{unit.copies} x {self.name_of(unit.base)}" if unit.copies > 1 else self.name_of(unit.base)
 
     def unit(self, symbol: int, begin: int) -> Unit:
@@ -274,7 +274,7 @@ def blocks(
 
     Parameters
     ----------
-    graphs : whatever stands for graphs: a GraphSet, a file, folder, glob or name that `grade blocks` takes, a PyTorch
+    graphs : a GraphSet, a file, folder, glob or name that `grade blocks` takes, a PyTorch
         module with its example inputs, an ONNX model ... or a list of those (`grade.sources.as_graphs`)
     out : a folder to keep the result in
     names : other names for blocks, by the names that they get
@@ -283,7 +283,7 @@ def blocks(
 
     >>> found = blocks("zoo-mini", min_count=5)
     >>> found
-    Blocks('zoo-mini': 4,187 nodes in 12 graphs as 318 units, 74 blocks)
+    Blocks('zoo-mini': 4,187 nodes in 12 graphs as 315 units, 75 blocks)
     >>> found.blocks[0].count * found.blocks[0].nodes == found.blocks[0].coverage
     True
     """
@@ -373,8 +373,8 @@ def find_known(
     begin: float,
     wiring: Wiring | None = None,
 ) -> Blocks:
-    """The same with the blocks of a folder. A wiring that tells more operators apart than the graphs do is that of a
-    model that is outlined; there, types are compared by the operators' names alone.
+    """The same with the blocks of a folder. The wiring of an outlined model distinguishes more operators than the
+    graphs do; there, types are compared by the operators' names alone.
     """
     library = read_library(folder)
     coarse = Wiring.of(graphs, not settings.ignore_operands)

@@ -1,4 +1,4 @@
-"""Blocks as functions: which inputs and outputs a block needs, and what is the same in all its occurrences.
+"""Blocks as functions: their inputs, outputs, and constants common to all occurrences.
 
 An input of an operator in a block is internal where the block computes it; a constant where it has the same content in
 every occurrence; else an input of the function. Inputs that are one value in every occurrence are one input.
@@ -156,7 +156,7 @@ class FunctionMaker:
 
 
 def common_name(values: tuple[str, ...]) -> str:
-    """A name for what several values have in common.
+    """A name for several values, from their common part.
 
     >>> common_name(("layer.0.weight", "layer.1.weight")), common_name(("x", "/add/out"))
     ('layer.weight', 'x')
@@ -169,7 +169,7 @@ def common_name(values: tuple[str, ...]) -> str:
 
 
 def distinct(names: list[str]) -> list[str]:
-    """The names with numbers where they would be the same.
+    """The names, made unique by numbers.
 
     >>> distinct(["a", "b", "a", "a_2"])
     ['a', 'b', 'a_2', 'a_2_2']

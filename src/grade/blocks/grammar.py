@@ -2,7 +2,7 @@
 
 A unit is a region of one graph that edges leave from one node only. Its symbol is its isomorphism class, with the types
 of nodes and edges and, where the set has them, operand positions. The native core merges units pair by pair
-(native/blocks.hpp); here is what came out, and the way back: `Grammar.inlined` gives the set again, exactly.
+(native/blocks.hpp); this module holds the result, and the way back: `Grammar.inlined` gives the set again, exactly.
 """
 
 import re
@@ -34,7 +34,7 @@ COMMUTATIVE |= {
 
 @dataclass(frozen=True, eq=False)
 class Wiring:
-    """A graph set as the core wants it: what makes nodes and edges equal, as numbers. Edges by target, then source."""
+    """A graph set as arrays for the core: equal numbers for equal nodes and edges. Edges by target, then source."""
 
     node_offsets: NDArray[np.int64]  # [graphs + 1]
     types: NDArray[np.uint32]  # [nodes]

@@ -1,4 +1,4 @@
-"""Checks of what is given for a graph set beside its structure."""
+"""Checks of the annotations of a graph set."""
 
 from collections.abc import Sequence
 

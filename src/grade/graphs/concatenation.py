@@ -67,7 +67,7 @@ def operand_vocabulary(words: Iterable[str] = (UNKNOWN,)) -> Vocabulary:
 def reindex(
     graphs: GraphSet, nodes: Vocabulary, edges: Vocabulary, operands: Vocabulary | None = None
 ) -> GraphSet:
-    """The same graphs with their types numbered as in these vocabularies, which take in the words they lack.
+    """The same graphs with their types numbered as in these vocabularies; missing words are added.
 
     The first word of an edge vocabulary names the absent edge, whatever it is.
     """
@@ -163,12 +163,12 @@ def names_of(graphs: GraphSet) -> StringTable:
 
 
 def operands_of(graphs: GraphSet) -> NDArray[np.uint16]:
-    """[edges] the operands of all edges; 0 where they are not known."""
+    """[edges] the operands of all edges; 0 where unknown."""
     return graphs.in_operands if graphs.in_operands is not None else np.zeros(graphs.edges, np.uint16)
 
 
 def places_of(graphs: GraphSet) -> NDArray[np.uint32]:
-    """[nodes] the places of all nodes in their files; their numbers where nothing else is known."""
+    """[nodes] the places of all nodes in their files; their numbers where unknown."""
     if graphs.node_places is not None:
         return graphs.node_places
     first = np.repeat(graphs.node_offsets[:-1], graphs.node_counts)

@@ -30,7 +30,7 @@ class Counts:
         return Counts({k: self.tables[k] for k in kept}, {k: self.weights[k] for k in kept})
 
     def to_arrays(self, prefix: str = "counts") -> dict[str, NDArray[Any]]:
-        """Everything as arrays under names that begin with the prefix."""
+        """All counts as arrays under names that begin with the prefix."""
         arrays: dict[str, NDArray[Any]] = {}
         for size, table in self.tables.items():
             arrays[f"{prefix}.{size}.node_types"] = table.node_types.astype(np.int32)
@@ -41,7 +41,7 @@ class Counts:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], prefix: str = "counts") -> "Counts":
-        """Read back what `to_arrays` gave, among other arrays."""
+        """The counts that `to_arrays` wrote, among other arrays."""
         names = [name.split(".") for name in arrays]
         sizes = sorted(
             int(name[1]) for name in names if name[0] == prefix and len(name) == 3 and name[2] == "weights"

@@ -1,4 +1,4 @@
-"""Which graphs of a set are the same: a digest of each graph's exact structure.
+"""A digest of the exact structure of each graph, to find equal graphs.
 
 Nodes are put into an order that does not depend on how they were numbered, as far as that is cheap to find:
 colour refinement (each node's colour is mixed with those of its neighbours, round by round) tells nodes apart by
@@ -98,7 +98,7 @@ def segment_sums(values: Colours, offsets: NDArray[np.int64]) -> Colours:
 
 
 def word_digests(words: tuple[str, ...]) -> NDArray[np.void]:
-    """[words] 16 bytes for each word: room enough that no two words have the same."""
+    """[words] 16 bytes for each word: enough to avoid collisions."""
     digests = [hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=16).digest() for word in words]
     return np.array(digests, "V16")
 

@@ -27,9 +27,9 @@ NO_EDGE = "none"
 class GraphSet:
     """An immutable set of directed graphs with typed nodes and typed edges.
 
-    Nodes of all graphs are numbered through (global ids); graph g owns the ids
-    ``node_offsets[g] .. node_offsets[g + 1] - 1``. Cycles, self-loops, isolated nodes and empty graphs are legal;
-    two edges with the same source and target are not. Edge type 0 means "no edge", so stored types start at 1.
+    Nodes of all graphs are numbered consecutively (global ids); graph g owns the ids ``node_offsets[g] ..
+    node_offsets[g + 1] - 1``. Cycles, self-loops, isolated nodes and empty graphs are legal; two edges with the same
+    source and target are not. Edge type 0 means "no edge", so stored types start at 1.
 
     A set may know more of its graphs than their structure: operand places of edges (`operands`), which nodes are
     graph outputs (`outputs`), names and places of nodes in their files, the files themselves (`origins`). These
@@ -60,7 +60,9 @@ class GraphSet:
     edge_vocabulary: tuple[str, ...]  # [0] names the absence of an edge
     graph_names: StringTable
     node_names: StringTable | None = None
-    in_operands: NDArray[np.uint16] | None = None  # [edges] along in_sources: words of operand_vocabulary
+    in_operands: NDArray[np.uint16] | None = (
+        None  # [edges] in the order of in_sources: words of operand_vocabulary
+    )
     operand_vocabulary: tuple[str, ...] = (UNKNOWN,)  # `grade.graphs.operands`; [0]: nothing is known
     graph_outputs: NDArray[np.bool_] | None = None  # [nodes]; None where the source does not tell
     node_places: NDArray[np.uint32] | None = None  # [nodes] places in their files; None: as numbered here
@@ -243,7 +245,7 @@ class GraphSet:
 
     @cached_property
     def fusible_index(self) -> _core.FusibleIndex:
-        """What the core must know to tell which node sets could be fused into one operator (native/fusible.hpp)."""
+        """The index for deciding which node sets can be fused into one operator (native/fusible.hpp)."""
         known = self.graph_outputs
         return _core.FusibleIndex(
             self.core, np.zeros(0, np.uint8) if known is None else known.astype(np.uint8)
@@ -313,7 +315,7 @@ class GraphSet:
 
     @cached_property
     def outputs(self) -> NDArray[np.bool_]:
-        """[nodes] whether a node is an output of its graph; where that is not known: whether nothing reads it."""
+        """[nodes] whether a node is an output of its graph; where unknown, whether nothing reads it."""
         return self.graph_outputs if self.graph_outputs is not None else np.diff(self.out_offsets) == 0
 
     def operands(self, node: int) -> list[tuple[Arc, int]]:

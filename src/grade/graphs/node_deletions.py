@@ -1,4 +1,4 @@
-"""What is left of a pattern without one of its nodes."""
+"""Patterns without one of their nodes."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,9 +7,9 @@ from grade.graphs.patterns import PatternTable
 
 
 def connected_parts(patterns: PatternTable, kept: PatternTable) -> NDArray[np.int64]:
-    """[n, k + 1] for every node of a (k+1)-pattern: the kept k-pattern that is left without it, or -1.
+    """[n, k + 1] for every node of a (k+1)-pattern: the row of the kept k-pattern that remains without it, or -1.
 
-    -1 stands where what is left is not connected, or not among the kept.
+    -1 means that the rest is not connected, or not among the kept.
     """
     size = patterns.size
     result = np.full((len(patterns), size), -1, np.int64)
@@ -20,7 +20,7 @@ def connected_parts(patterns: PatternTable, kept: PatternTable) -> NDArray[np.in
 
 
 def without(patterns: PatternTable, node: int) -> tuple[NDArray[np.int64], PatternTable]:
-    """(rows of the patterns that stay connected when this node is taken away, what is left of them)."""
+    """(rows of the patterns that stay connected without this node, those patterns without it)."""
     rest = np.delete(np.arange(patterns.size), node)
     edges = patterns.edges[:, rest[:, None], rest]
     whole = np.flatnonzero(are_connected(edges))

@@ -1,4 +1,4 @@
-"""Which operands of its consumer an edge feeds, as short words.
+"""Words for the operands of its consumer that an edge feeds.
 
 An edge stands for all arcs from one operator to another. Its word lists them, sorted and joined by "+": the place
 among the consumer's operands, preceded by the number of the producer's result unless that is the first one.

@@ -1,4 +1,4 @@
-"""Where the graphs of a set came from: files, and the places of nodes in them."""
+"""Origins of the graphs of a set: files, and the places of nodes in them."""
 
 import hashlib
 import os
@@ -71,8 +71,8 @@ class Origins:
 def file_digest(path: str | os.PathLike[str]) -> str:
     """SHA-256 of a file in hexadecimal digits; empty where it cannot be read.
 
-    Nobody waits for gigabytes of weights to be read: of a file of more than 256 MiB it covers the size and both ends,
-    and says so by beginning with "ends-".
+    Gigabytes of weights are not read: for a file of more than 256 MiB the digest covers the size and both ends, and
+    begins with "ends-".
     """
     try:
         with Path(path).open("rb") as file:

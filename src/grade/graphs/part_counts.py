@@ -1,7 +1,7 @@
 """Parts: exact counts of all small connected subgraphs of a set.
 
-Counting all subgraphs of 3, 4 or 5 nodes takes a moment, also where those of k nodes are out of reach. What the counts
-say of larger patterns, estimators find out (`grade.estimators.evidence`).
+Counting all subgraphs of 3, 4 or 5 nodes takes a moment, also where those of k nodes are out of reach. Estimators use
+the counts for larger patterns (`grade.estimators.evidence`).
 """
 
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from grade.graphs.counts import Counts
 
 @dataclass(frozen=True, eq=False)
 class PartCounts:
-    """How often every connected subgraph of 1 to ``size`` nodes occurs in a set: exact."""
+    """Exact counts of all connected subgraphs of 1 to ``size`` nodes of a set."""
 
     counts: Counts  # of the sizes 1, 2, ..., size
-    # How many neighbours all occurrences of a part have together, by size; none where there are too many to look at.
+    # Total number of neighbours of all occurrences of a part, by size; none where there are too many.
     neighbours: Counts | None = None
 
     @property
@@ -32,12 +32,12 @@ class PartCounts:
         )
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything as arrays under names of its own."""
+        """All counts as arrays under names of their own."""
         beside = {} if self.neighbours is None else self.neighbours.to_arrays("neighbours")
         return self.counts.to_arrays("parts") | beside
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> "PartCounts | None":
-        """Read back what `to_arrays` gave, among other arrays; None if there is nothing of that kind."""
+        """The counts that `to_arrays` wrote, among other arrays; None if there are none."""
         counts, neighbours = (Counts.from_arrays(arrays, prefix) for prefix in ("parts", "neighbours"))
         return cls(counts, neighbours if neighbours.tables else None) if counts.tables else None

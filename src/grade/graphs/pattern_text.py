@@ -163,7 +163,7 @@ def named(token: str) -> TypeName:
 
 
 def usual_edge(vocabulary: Sequence[str]) -> TypeName:
-    """What an arrow without a name means in a set with these edge types."""
+    """The edge type of an arrow without a name, in a set with these types."""
     kinds = vocabulary[1:]
     if USUAL_EDGE in kinds or not kinds:
         return TypeName(USUAL_EDGE)

@@ -1,4 +1,4 @@
-"""Queries: patterns as people write them, which may stand for many patterns.
+"""Queries: patterns with wildcards, which may stand for many patterns.
 
 A query has wildcards among its types, or need not be induced: then edges that it does not name may be there too. Its
 occurrences are the node sets on which it fits in at least one way.

@@ -1,4 +1,4 @@
-"""SubgraphSample: occurrences that a sampler drew, what patterns they are, and how they were drawn."""
+"""SubgraphSample: occurrences that a sampler drew, with their patterns and the settings of the draw."""
 
 import json
 import os
@@ -177,7 +177,7 @@ def read_parts(folder: Path) -> PartCounts | None:
             if counts is not None
             for size, table in counts.tables.items()
         )
-    except Exception as error:  # whatever numpy meets in a file that may be anything
+    except Exception as error:  # errors of numpy on a damaged file
         raise damaged(folder, f"{PARTS} cannot be read") from error
     if parts is None or not whole or list(parts.counts.tables) != list(range(1, parts.size + 1)):
         raise damaged(folder, f"{PARTS} is not a list of counts")

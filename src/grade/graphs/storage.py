@@ -270,7 +270,7 @@ def vocabularies_in(description: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_description(folder: Path, description: dict[str, Any]) -> None:
-    """Refuse values that are not what they must be."""
+    """Refuse values of the wrong type."""
     for name in ("graphs", "nodes", "edges", "files"):
         if type(description.get(name)) is not int or description[name] < 0:
             raise damaged(folder, f"{DESCRIPTION} has no number of {name}")

@@ -1,4 +1,4 @@
-"""The arrays of a set by name: what is stored, checked and digested."""
+"""The arrays of a set by name, to be stored, checked and digested."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from grade.graphs.graph_set import GraphSet
 
-STRUCTURE: dict[str, np.dtype[Any]] = {  # what every set has, and the native core works on
+STRUCTURE: dict[str, np.dtype[Any]] = {  # arrays of every set, which the native core works on
     "node_offsets": np.dtype(np.int64),
     "node_types": np.dtype(np.uint16),
     "out_offsets": np.dtype(np.int64),
@@ -22,7 +22,7 @@ STRUCTURE: dict[str, np.dtype[Any]] = {  # what every set has, and the native co
     "in_sources": np.dtype(np.uint32),
     "in_types": np.dtype(np.uint8),
 }
-ANNOTATIONS: dict[str, np.dtype[Any]] = {  # what a set may have beside it
+ANNOTATIONS: dict[str, np.dtype[Any]] = {  # optional arrays
     "in_operands": np.dtype(np.uint16),
     "graph_outputs": np.dtype(np.bool_),
     "node_places": np.dtype(np.uint32),
@@ -36,7 +36,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     **{f"{name}.offsets": np.dtype(np.int64) for name in TABLES},
 }
 STRETCH = 2**16  # entries of an array that share a checksum
-PLACES = ("file_paths.data", "file_paths.offsets")  # say where files lie, and nothing of what they hold
+PLACES = ("file_paths.data", "file_paths.offsets")  # places of files, not their content
 
 
 def lengths(graphs: int, nodes: int, edges: int, files: int) -> dict[str, int | None]:

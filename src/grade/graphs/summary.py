@@ -1,4 +1,4 @@
-"""What a graph set is made of, in numbers."""
+"""A graph set in numbers."""
 
 from dataclasses import dataclass
 
@@ -39,7 +39,7 @@ class Summary:
 
 
 def summarize(graphs: GraphSet) -> Summary:
-    """Count what a set is made of.
+    """Count nodes, edges, types, degrees and cycles of a set.
 
     >>> graphs = GraphSet.from_edges(node_counts=[3, 1], node_types=[0, 1, 1, 0], edge_counts=[2, 1],
     ...                              edges=[[0, 1], [1, 0], [0, 0]], node_vocabulary=["input", "conv"])

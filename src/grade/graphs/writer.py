@@ -1,4 +1,4 @@
-"""A graph set that is written piece by piece, in memory bounded by one piece, and goes on after a kill.
+"""Writing a graph set piece by piece, in memory bounded by one piece, resumable after a kill.
 
 Graphs lie one after the other in every array of a stored set (`grade.graphs.storage`), and edges stay within a
 graph; so a set grows by appending to files. They grow in a hidden folder beside the target:
@@ -211,7 +211,7 @@ class GraphSetWriter:
             file.seek(0, os.SEEK_END)
 
     def checkpoint(self, notes: dict[str, Any]) -> None:
-        """Make sure that all so far survives a kill."""
+        """Save the state, so that all so far survives a kill."""
         self.notes = notes
         for file in self.files.values():
             file.flush()

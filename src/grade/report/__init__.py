@@ -1,4 +1,4 @@
-"""Showing what was found. The package can be called: ``grade.report("run")`` writes the page of a run."""
+"""Pages, pictures and tables. The package can be called: ``grade.report("run")`` writes the page of a run."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ from grade.callable_module import CallableModule
 
 
 def report(run: str | Path, other: str | Path | None = None, out: str | Path | None = None) -> Path:
-    """Write the page of a run, one HTML file with everything in it; of two runs, what changed between them.
+    """Write the page of a run, one self-contained HTML file; of two runs, a comparison.
 
     Parameters
     ----------

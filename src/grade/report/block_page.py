@@ -1,4 +1,6 @@
-"""Blocks as one HTML file: models as outlines and pictures to open block by block, the library, who shares what."""
+"""Blocks as one HTML file: models as outlines and pictures to open block by block, the library, and the blocks that
+models share.
+"""
 
 from collections.abc import Sequence
 from html import escape
@@ -69,7 +71,7 @@ def block_page(found: Blocks) -> str:
 
 
 def model_order(found: Blocks) -> list[int]:
-    """The graphs that are shown: the largest ones of a large set, in the order of the set."""
+    """The graphs on the page: the largest ones of a large set, in the order of the set."""
     largest = np.argsort(-found.graphs.node_counts, kind="stable")[:MOST_MODELS]
     return sorted(largest.tolist())
 

@@ -13,8 +13,8 @@ NAMED = 5  # graphs that a line names
 
 
 def block_lines(found: Blocks, top: int, model: str | None) -> Iterator[str]:
-    """What was found, for a terminal: totals, blocks, what a library covers, outlines. Names come from files of any
-    origin; what a terminal would obey is shown as a question mark.
+    """The result for a terminal: totals, blocks, the coverage of libraries, outlines. Names come from files of any
+    origin; control characters are escaped.
     """
     for line in all_lines(found, top, model):
         yield "".join(character if character.isprintable() else "?" for character in line)
@@ -77,7 +77,7 @@ def unreached_lines(found: Blocks, top: int) -> Iterator[str]:
 
 
 def outline_lines(done: Outlined, out: Path) -> Iterator[str]:
-    """What became of a model that was outlined."""
+    """The outline of a model: numbers of functions and calls."""
     data = done.data()
     yield (
         f"{out}: {data['nodes']:,} operators are {data['graph_nodes']:,} nodes, {data['calls']:,} of them calls of"

@@ -34,7 +34,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What became of the motifs between two runs."""
+    """The motifs gained, lost and changed between two runs."""
 
     gained: list[Pair]  # by their rank in the second run
     lost: list[Pair]  # by their rank in the first
@@ -63,7 +63,7 @@ def compare(first: Catalogue, second: Catalogue) -> Comparison:
 
 
 def by_pattern(catalogues: Sequence[Catalogue]) -> list[dict[str, tuple[Pattern, Motif]]]:
-    """For each catalogue: key in a vocabulary that all share -> (pattern, motif)."""
+    """For each catalogue: key in a shared vocabulary -> (pattern, motif)."""
     names = tuple(dict.fromkeys(name for c in catalogues for name in c.node_vocabulary))
     kinds = tuple(dict.fromkeys(name for c in catalogues for name in c.edge_vocabulary[1:]))
     found = []

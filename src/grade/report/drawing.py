@@ -1,6 +1,6 @@
 """Patterns and pieces of graphs as SVG pictures: boxes with operator names, coloured by type, and arrows.
 
-The colours are readable on light and dark pages alike, so that a picture can stand anywhere.
+The colours are readable on light and dark pages alike.
 """
 
 import colorsys
@@ -27,7 +27,7 @@ FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 @dataclass(frozen=True)
 class Node:
-    """What is written into a box."""
+    """The text of a box."""
 
     label: str
     name: str = ""  # of this very node, in small type below the label
@@ -107,7 +107,7 @@ def text_svg(x: float, y: float, size: float, colour: str, text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """A text from anywhere for XML: escaped, and without the characters that XML forbids.
+    """A text escaped for XML, without the characters that XML forbids.
 
     >>> clean("<b>" + chr(0))
     '&lt;b&gt;\ufffd'
@@ -178,7 +178,7 @@ def shortened(text: str) -> str:
 
 
 def tail(name: str) -> str:
-    """The end of a node's name, which tells most."""
+    """The end of a node's name, its most specific part."""
     return name if len(name) <= LONGEST else "…" + name[1 - LONGEST :]
 
 

@@ -1,4 +1,4 @@
-"""Which motifs overlap: those that differ by one node, those that contain another, and the small patterns in them."""
+"""Overlap of motifs: pairs that differ by one node, motifs within others, and small patterns in them."""
 
 from collections.abc import Sequence
 
@@ -45,7 +45,7 @@ def contained_in(small: Sequence[Pattern], large: Sequence[Pattern]) -> list[lis
 
 
 def one_node_apart(patterns: Sequence[Pattern]) -> list[list[int]]:
-    """For each pattern the others that become the same when one node is taken from each, in their order.
+    """For each pattern the others that become equal to it when one node is removed from each, in their order.
 
     >>> def chain(*types):
     ...     return Pattern.of(types, [[0, 1, 0], [0, 0, 1], [0, 0, 0]])

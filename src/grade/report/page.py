@@ -1,4 +1,4 @@
-"""A run as one HTML file that can be mailed: it holds its pictures, style and program, and asks nothing of anyone.
+"""A run as one self-contained HTML file: pictures, style and program included, without requests.
 
 Names come from files of any origin. The templates escape them, the embedded data hide every ``<`` and ``&`` from the
 HTML parser, the page's program writes them as text only, and a content security policy allows this one program and no
@@ -31,7 +31,7 @@ from grade.runs.searched import searched_set
 from grade.support import SUPPORTS, amount
 from grade.verify import Verifier
 
-MANY, PLACES = 200, 3  # from so many motifs on each shows one place, not several
+MANY, PLACES = 200, 3  # with this many motifs, each shows one place instead of several
 LISTED, NUMEROUS = 200, 40  # occurrences that are listed of each of so many motifs; EXAMPLES of the rest
 EXAMPLES = 5
 STAGES = {
@@ -48,7 +48,7 @@ HIDDEN = (
     "rank_by",
     "out",
     "threads",
-)  # settings that the page's head tells, or nobody asks for
+)  # settings that the page's head has already, or that are of no interest
 
 
 def write_page(run: Path, out: Path, graphs: GraphSet | None = None) -> int:
@@ -62,7 +62,7 @@ def write_page(run: Path, out: Path, graphs: GraphSet | None = None) -> int:
 
 
 def check_page(out: Path) -> None:
-    """Refuse a name that does not say what the file is."""
+    """Refuse a name without the right suffix."""
     if out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{out} must end in .html to hold a page.")
 
@@ -101,7 +101,9 @@ def page(folder: RunFolder, catalogue: Catalogue, graphs: GraphSet | None = None
 
 
 def settings_used(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings that the run went by: without those that were left out, or that only sampling or estimators read."""
+    """The settings that the run used: without those left out, and those for sampling or estimators if there were
+    none.
+    """
     sampled = settings.get("method") == "sampling" or settings.get("rank_by") in ("estimator", "probability")
     unused = HIDDEN if sampled else HIDDEN + SAMPLED
     return {
@@ -148,7 +150,7 @@ def embedded(data: Any) -> str:
 
 
 def page_data(folder: RunFolder, catalogue: Catalogue, graphs: GraphSet | None) -> dict[str, Any]:
-    """All that the page's program shows."""
+    """The data of the page's program."""
     palette, names = Palette(), Names()
     code = import_module("grade.export.on_page").code_of(catalogue, graphs) if graphs is not None else {}
     motifs = motif_data(catalogue, graphs, palette, names)
@@ -183,7 +185,7 @@ class Names:
 def motif_data(
     catalogue: Catalogue, graphs: GraphSet | None, palette: Palette, names: Names
 ) -> list[dict[str, Any]]:
-    """What the page shows of each motif."""
+    """The data of each motif for the page."""
     patterns = catalogue.patterns
     near, inner = one_node_apart(patterns), contained_in(patterns, patterns)
     fusible = bool(catalogue.run["settings"].get("fusible"))
@@ -228,8 +230,8 @@ def motif_data(
 
 
 def latency_cell(folder: RunFolder, motif: Motif) -> list[Any] | None:
-    """What `grade time` measured of a motif: [seconds that fusing saves over the set, apart, fused, device, threads,
-    [strategy, seconds, title or why it was left out] of each]. None where it did not.
+    """The measurements of `grade time` of a motif: [seconds that fusing saves over the set, apart, fused, device,
+    threads, [strategy, seconds, title or why it was left out] of each]. None where it did not.
     """
     try:
         found = folder.json(f"latencies/pattern-{motif.id:04}.json")
@@ -249,7 +251,7 @@ def latency_cell(folder: RunFolder, motif: Motif) -> list[Any] | None:
 
 
 def saving_cell(motif: Motif) -> list[Any] | None:
-    """What fusing a motif saves: [total, unit, of one occurrence, where it comes from, whether it was measured]."""
+    """The saving by fusing a motif: [total, unit, of one occurrence, where it comes from, whether it was measured]."""
     saving = motif.saving
     if saving is None:
         return None

@@ -18,7 +18,7 @@ from grade.report.drawing import (
 
 
 class Palette:
-    """The labels of all boxes of a page, each with its colours: written once, named by number."""
+    """The labels of all boxes of a page with their colours, stored once and referred to by number."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}

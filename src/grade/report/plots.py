@@ -36,7 +36,7 @@ def rank_scatter(scores: ArrayLike, counts: ArrayLike, title: str = "") -> "Figu
 
 
 def density_curves(curves: Mapping[str, Points], title: str = "") -> "Figure":
-    """Share of all types seen against the number of samples, one curve for each sampler."""
+    """Share of all patterns seen against the number of samples, one curve for each sampler."""
     figure, axes = canvas(title, "samples", "density")
     lines(axes, curves)
     axes.set_xscale("log")
@@ -47,7 +47,7 @@ def density_curves(curves: Mapping[str, Points], title: str = "") -> "Figure":
 def discovery_curves(
     curves: Mapping[str, Points], title: str = "", vertical: str = "occurrences"
 ) -> "Figure":
-    """What was found of each size k, one curve for each method."""
+    """A figure of merit by size k, one curve for each method."""
     figure, axes = canvas(title, "k", vertical)
     lines(axes, curves)
     axes.set_yscale("log")

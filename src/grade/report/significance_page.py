@@ -105,7 +105,7 @@ def volcano(result: Significance) -> str:
 
 
 def profile(result: Significance) -> str:
-    """Scaled z-scores of the patterns that weigh most, in the fixed order of the pattern table."""
+    """Scaled z-scores of the most significant patterns, in the fixed order of the pattern table."""
     values = result.scores.profile
     rows = np.flatnonzero(result.scores.tested)
     rows = np.sort(rows[np.argsort(-np.abs(values[rows]), kind="stable")[:PROFILE]])

@@ -10,12 +10,12 @@ from grade.significance.ensemble import LEVEL
 
 
 def number(value: float) -> float | None:
-    """A number for JSON, which knows neither NaN nor infinity."""
+    """A number for JSON, which has neither NaN nor infinity."""
     return float(value) if np.isfinite(value) else None
 
 
 def score_data(result: Significance, top: int) -> dict[str, Any]:
-    """All that a caller may want to read: how the scores were made, and the most significant patterns."""
+    """The result for JSON: how the scores were made, and the most significant patterns."""
     scores = result.scores
     rows = [
         {
@@ -41,7 +41,7 @@ def score_data(result: Significance, top: int) -> dict[str, Any]:
 
 
 def score_lines(result: Significance, top: int) -> Iterator[str]:
-    """A heading, how the chains went, and one row for each pattern."""
+    """A heading, the diagnostics of the chains, and one row for each pattern."""
     scores, mixing = result.scores, result.mixing
     yield (
         f"{result.set}: {int(scores.tested.sum()):,} patterns of {result.k} nodes tested against {result.draws:,} draws"

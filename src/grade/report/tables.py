@@ -70,7 +70,7 @@ def motif_lines(
 
 
 def saving_note(motifs: Sequence[Motif]) -> str:
-    """What the column of savings means, and how sure it is."""
+    """The meaning and the quality of the column of savings."""
     savings = [motif.saving for motif in motifs if motif.saving is not None]
     measured = sum(saving.measured for saving in savings)
     unit = "memory traffic" if savings[0].unit == "bytes" else "time"

@@ -1,4 +1,4 @@
-"""What a run leaves behind: its folder and its catalogue."""
+"""The results of a run: its folder and its catalogue."""
 
 from grade.runs.catalogue import Catalogue, Chosen, Motif
 from grade.runs.folder import RunFolder

@@ -33,7 +33,7 @@ COLUMNS = ("id", "key", "size", "score", *CHOICE_COLUMNS, *Support(0).numbers())
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a motif adds to those that were chosen before it."""
+    """The gain of a motif over those chosen before it."""
 
     new_occurrences: int  # sharing no node with each other or with occurrences of motifs chosen before
     gain: int  # their nodes
@@ -49,8 +49,8 @@ class Motif:
     support: Support
     score: float  # the search's
     choice: Chosen | None = None  # of a distinct motif
-    variant_of: int | None = None  # the distinct motif that it is nearly the same as
-    saving: Saving | None = None  # what fusing its occurrences saves, where that was asked for
+    variant_of: int | None = None  # the distinct motif of which it is a variant
+    saving: Saving | None = None  # the saving by fusing its occurrences, where that is wanted
 
     @property
     def key(self) -> str:
@@ -83,7 +83,7 @@ class Motif:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All motifs of a run."""
+    """All motifs of a run, with its settings and levels."""
 
     run: dict[str, Any]
     levels: list[dict[str, Any]]
@@ -99,7 +99,7 @@ class Catalogue:
 
     @property
     def shown(self) -> list[Motif]:
-        """The distinct motifs; all of them in a run that was asked for all."""
+        """The distinct motifs; all motifs in a run with ``all``."""
         return [motif for motif in self.motifs if motif.choice is not None] or self.motifs
 
     def variants(self, motif: Motif) -> list[Motif]:
@@ -117,7 +117,7 @@ class Catalogue:
         return [(self.graph_names[graph], count) for graph, count in motif.support.most_common(n)]
 
     def data(self, motif: Motif) -> dict[str, Any]:
-        """A motif as JSON has it."""
+        """A motif for JSON."""
         return {
             **motif.row(),
             "most_common": [list(pair) for pair in self.most_common(motif, 10)],
@@ -238,7 +238,7 @@ class Catalogue:
         return catalogue
 
     def digest(self) -> str:
-        """SHA-256 of all that the catalogue says."""
+        """SHA-256 of the content of the catalogue."""
         motifs = [
             [{name: row[name] for name in COLUMNS}, motif.support.per_graph, motif.support.examples]
             + ([motif.saving.data()] if motif.saving is not None else [])

@@ -1,4 +1,4 @@
-"""The folder of a run: everything that it made, each file whole or not there at all.
+"""The folder of a run: all its results, each file whole or absent.
 
     run.json            what was asked for, and of which set
     samples/k-05/       a sample (grade sample); k-05.json beside it has the checksums of its files
@@ -8,8 +8,8 @@
     timings.json        seconds by stage; differs from run to run, so it is kept out of the catalogue
     catalogue.sqlite    the result
 
-A stage whose file is there is not done again: a run that was killed goes on, and ends with the same catalogue. Every
-file carries a checksum; what is damaged is named in a warning and made again.
+A stage whose file is there is skipped: a run that was killed resumes, and ends with the same catalogue. Every file
+carries a checksum; what is damaged is named in a warning and made again.
 """
 
 import json
@@ -50,7 +50,7 @@ FREE = (
     "address",
     "time_budget",
     "out",
-)  # settings that may change when a run goes on; they are not kept
+)  # settings that may change when a run is resumed; they are not stored
 
 Stored = TypeVar("Stored")
 
@@ -63,18 +63,18 @@ class RunFolder:
 
     @cached_property
     def identity(self) -> str:
-        """Digest of what this run was asked for."""
+        """Digest of the settings of this run and of its set."""
         return digest_of_json(self.description())
 
     def label(self, name: str) -> str:
-        """What the checksum of a file binds it to: its place, in a run of the same settings and set."""
+        """The label of a file's checksum: its place, in a run of the same settings and set."""
         return f"{self.identity}/{name}"
 
     @classmethod
     def begin(
         cls, path: Path, settings: dict[str, Any], graphs: GraphSet, unused: Collection[str] = ()
     ) -> "RunFolder":
-        """Start a run, or go on with one of the same settings (``unused`` ones aside) and a set of the same content,
+        """Start a run, or resume one of the same settings (``unused`` ones aside) and a set of the same content,
         whatever its name.
         """
         wanted = json.loads(json.dumps({name: value for name, value in settings.items() if name not in FREE}))
@@ -121,13 +121,13 @@ class RunFolder:
             raise refuse_writing(self.path, error) from error
 
     def remove_leftovers(self) -> None:
-        """Remove what a killed run was writing (`grade.files` writes under such names, then renames)."""
+        """Remove the temporary files of a killed run (`grade.files` writes to them, then renames)."""
         for left in list(self.path.rglob(".*")):
             if re.match(r"\.[0-9a-f]{12}-", left.name):
                 shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
 
     def description(self) -> dict[str, Any]:
-        """What run.json says."""
+        """The content of run.json."""
         try:
             version = json.loads((self.path / RUN_FILE).read_text()).get("data", {}).get("format", "1 or 2")
             data = load_json(self.path / RUN_FILE, RUN_FILE) if version == FORMAT else None
@@ -160,7 +160,7 @@ class RunFolder:
         return None if found is None or found.run["partial"] else found
 
     def mended(self, load: Callable[[], Stored | None]) -> Stored | None:
-        """What is stored; None, and a warning, where it is damaged: then it is made again."""
+        """Stored data; None and a warning where it is damaged, so that it is made again."""
         try:
             return load()
         except DamagedError as error:
@@ -195,13 +195,13 @@ class RunFolder:
         self.save_json(f"supports/k-{size:02}-{row:04}.json", asdict(support))
 
     def add_seconds(self, stage: str, seconds: float) -> None:
-        """Add to the time that a stage took, over all the times that the run was started."""
+        """Add to the time of a stage, over all sessions of the run."""
         timings = self.timings()
         timings[stage] = timings.get(stage, 0.0) + seconds
         self.save_json("timings.json", timings)
 
     def timings(self) -> dict[str, float]:
-        """Seconds by stage; what is no number of seconds, another file in its place, say, counts for nothing."""
+        """Seconds by stage; values that are no numbers of seconds are dropped."""
         stored = self.json("timings.json") or {}
         return {stage: seconds for stage, seconds in stored.items() if isinstance(seconds, float)}
 

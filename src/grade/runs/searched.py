@@ -1,4 +1,4 @@
-"""The graph set that a run searched, if it is still there and still the same."""
+"""The graph set of a run, if it still exists unchanged."""
 
 from grade.errors import InputError
 from grade.graphs import GraphSet

@@ -1,4 +1,4 @@
-"""Are they motifs? Counts against null models, and graphs and nodes described by their patterns."""
+"""Counts against null models, and graphs and nodes described by their patterns."""
 
 import sys
 
