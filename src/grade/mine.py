@@ -17,7 +17,7 @@ from grade.callable_module import CallableModule
 from grade.costs.saving import LOOKED_AT
 from grade.engine import engine_named
 from grade.errors import InputError
-from grade.graphs import SubgraphSample
+from grade.graphs import PatternTable, SubgraphSample
 from grade.graphs.sample import load_sample, save_sample
 from grade.job import Job, split
 from grade.mined import Mined
@@ -101,6 +101,7 @@ def run(job: Job) -> Catalogue:
             "left_out": reasons,
             "notes": job.notes,
             "distinct": None if selection is None else selection.facts(),
+            "predicted": predictions(job, motifs),
         },
         levels=[entry(level) for level in levels],
         motifs=motifs,
@@ -149,6 +150,19 @@ def fit(job: Job, k: int) -> LogProbability:
             fit_to_folder(drawn, chosen, folder, tell)
 
     return load_estimator(job.run.folder(f"models/k-{k:02}", make)).log_probability
+
+
+def predictions(job: Job, motifs: Sequence[Motif]) -> list[float | None]:
+    """The estimator's log-probability of each motif; none where there is no estimator of its size."""
+    result: list[float | None] = [None] * len(motifs)
+    guided = job.settings.method == "search" and needs_estimator(job.settings.rank_by)
+    for size in sorted({motif.size for motif in motifs} - {START}) if guided else ():
+        rows = [row for row, motif in enumerate(motifs) if motif.size == size]
+        keys = [motifs[row].key for row in rows]
+        patterns = PatternTable.from_keys(keys, job.graphs.node_vocabulary, job.graphs.edge_vocabulary)
+        for row, value in zip(rows, fit(job, size)(patterns).tolist(), strict=True):
+            result[row] = value
+    return result
 
 
 def search(job: Job) -> list[Level]:

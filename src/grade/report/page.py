@@ -25,6 +25,7 @@ from grade.files import whole_file
 from grade.graphs import GraphSet
 from grade.report.overlap import contained_in, one_node_apart
 from grade.report.pictures import Palette, pattern_picture
+from grade.report.prediction import prediction
 from grade.report.surroundings import Places, name_of
 from grade.runs import Catalogue, Motif, RunFolder
 from grade.runs.searched import searched_set
@@ -89,6 +90,7 @@ def page(folder: RunFolder, catalogue: Catalogue, graphs: GraphSet | None = None
         motifs=len(catalogue.shown),
         all_motifs=len(catalogue.motifs),
         distinct=catalogue.run["distinct"] or {},
+        prediction=prediction(catalogue),
         qualities=qualities(catalogue.motifs),
         stages=[(STAGES.get(stage, stage), seconds) for stage, seconds in timings.items()],
         seconds=sum(timings.values()),

@@ -1,7 +1,6 @@
 """A test against a null model as one HTML page: volcano plot, significance profile, and a table to sort."""
 
 import math
-from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from markupsafe import Markup
 
 from grade import __version__
 from grade.files import whole_file
+from grade.report.axes import HEIGHT, MARGIN, WIDTH, Scale, picture, ticks
 from grade.report.drawing import svg
 from grade.report.page import render
 from grade.significance import Significance
@@ -19,7 +19,6 @@ from grade.significance.ensemble import LEVEL
 ROWS = 300  # patterns in the table, the most significant first
 POINTS = 4000  # in the volcano plot
 PROFILE = 80  # patterns in the profile
-WIDTH, HEIGHT, MARGIN = 640, 380, 48
 
 
 def write_significance_page(result: Significance, out: Path) -> int:
@@ -126,39 +125,4 @@ def profile(result: Significance) -> str:
     axes = ticks(-reach, reach, up, horizontal=False)
     return picture(
         [*axes, *marks], "patterns, in a fixed order", "z, scaled to length 1", "Significance profile"
-    )
-
-
-class Scale:
-    """Values to places on the page, linearly."""
-
-    def __init__(self, low: float, high: float, start: float, end: float) -> None:
-        self.low, self.start, self.factor = low, start, (end - start) / (high - low)
-
-    def __call__(self, value: float) -> float:
-        return self.start + (value - self.low) * self.factor
-
-
-def ticks(low: float, high: float, place: Scale, horizontal: bool) -> list[str]:
-    """Round values along an axis, each with a faint line."""
-    step = 10 ** math.floor(math.log10((high - low) / 2))
-    step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (step * factor) <= 6)
-    marks = []
-    for number in range(math.ceil(low / step), math.floor(high / step) + 1):
-        at, text = place(number * step), f"{number * step:g}"
-        if horizontal:
-            marks.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="12" y2="{HEIGHT - MARGIN}" class="grid"/>')
-            marks.append(f'<text x="{at:.1f}" y="{HEIGHT - MARGIN + 16}" text-anchor="middle">{text}</text>')
-        else:
-            marks.append(f'<line x1="{MARGIN}" x2="{WIDTH - 12}" y1="{at:.1f}" y2="{at:.1f}" class="grid"/>')
-            marks.append(f'<text x="{MARGIN - 6}" y="{at + 4:.1f}" text-anchor="end">{text}</text>')
-    return marks
-
-
-def picture(marks: Sequence[str], below: str, beside: str, name: str) -> str:
-    middle = (HEIGHT - MARGIN + 12) / 2
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(name)}" class="plot">{"".join(marks)}'
-        f'<text x="{(WIDTH + MARGIN) / 2}" y="{HEIGHT - 8}" text-anchor="middle">{escape(below)}</text>'
-        f'<text transform="translate(12 {middle}) rotate(-90)" text-anchor="middle">{escape(beside)}</text></svg>'
     )
