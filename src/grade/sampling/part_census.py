@@ -14,7 +14,8 @@ from grade.sampling.census import CountedPatterns, add_counts, take_census
 
 MOST_OCCURRENCES = 100_000_000  # whose neighbours are counted, one by one: some seconds
 MOST_COUNTED = 1_000_000_000  # occurrences of one size that are counted: some seconds
-MOST_NODES = 5  # of the largest parts, unless more are asked for
+MOST_PATTERNS = 50_000  # of one size of more than `FEW_NODES` nodes: they lie in every sample and model
+FEW_NODES, MOST_NODES = 5, 7  # of the largest parts, unless more are asked for
 
 
 def count_parts(
@@ -28,7 +29,8 @@ def count_parts(
 ) -> PartCounts:
     """Count all connected induced subgraphs of 1 to ``size`` nodes, and the neighbours of those of two or more.
 
-    ``thrifty`` stops before a size that would take more than some seconds, by the growth from size to size.
+    ``thrifty`` stops before a size that would take more than some seconds or bring too many patterns, by the growth from
+    size to size.
 
     >>> graphs = GraphSet.from_edges(node_counts=[3], node_types=[0, 1, 1], edge_counts=[2],
     ...                              edges=[[0, 1], [0, 2]], node_vocabulary=["input", "conv"])
@@ -46,6 +48,8 @@ def count_parts(
     last, before = graphs.nodes, graphs.nodes
     for k in range(2, size + 1):
         if thrifty and k > 3 and last * last > MOST_COUNTED * max(before, 1):
+            break
+        if thrifty and k > FEW_NODES and len(tables[k - 1]) ** 2 > MOST_PATTERNS * len(tables[k - 2]):
             break
         census = take_census(graphs, k, threads, progress, engine)
         tables[k], weights[k] = census.patterns, census.counts.astype(np.float64)

@@ -124,3 +124,20 @@ def test_candidates_are_all_that_can_occur_or_stand_for_them(monkeypatch: pytest
     assert not some.whole
     assert len(some) < len(whole)
     assert float(some.multiplicity.sum()) == pytest.approx(len(whole), rel=0.15)
+
+
+def test_larger_parts_are_counted_where_that_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All parts of 7 nodes know nearly all of patterns of 8; a set with many patterns keeps to smaller ones."""
+    census = take_census(load("zoo-mini"), 8)
+
+    def by_parts() -> tuple[int, float]:
+        own = sample(load("zoo-mini"), 8, count=2000)
+        assert own.parts is not None
+        return own.parts.size, rho(fit(own, preset("parts")).log_probability(census.patterns), census)
+
+    size, found = by_parts()
+    assert size == 7
+    monkeypatch.setattr("grade.sampling.part_census.MOST_PATTERNS", 3_000)
+    smaller, less = by_parts()
+    assert smaller == 5
+    assert found > 0.95 > less + 0.1

@@ -25,14 +25,14 @@ from grade.graphs.node_deletions import are_connected
 SOURCES = ("joined", "rarest", "mean")
 UNSEEN = 0.5  # the count of a part that does not occur, so that logarithms stay finite
 ROWS = 20_000  # patterns at a time, to bound memory
-MOST_SETS = 1_000  # node sets used in each pattern
+MOST_SETS = 2_000  # node sets used in each pattern
 
 
 def affordable_size(k: int, most: int) -> int:
     """The largest m, at most ``most`` and less than k, for which a pattern of k nodes has few sets of up to m nodes.
 
     >>> [affordable_size(k, 5) for k in (4, 6, 10, 11, 15)]
-    [3, 5, 5, 4, 3]
+    [3, 5, 5, 5, 4]
     """
     m = min(k - 1, most)
     while m > 1 and sum(comb(k, size) for size in range(1, m + 1)) > MOST_SETS:
