@@ -29,8 +29,8 @@ def count_parts(
 ) -> PartCounts:
     """Count all connected induced subgraphs of 1 to ``size`` nodes, and the neighbours of those of two or more.
 
-    ``thrifty`` stops before a size that would take more than some seconds or bring too many patterns, by the growth from
-    size to size.
+    ``thrifty`` stops before a size that would take more than some seconds or bring too many patterns, by the growth
+    from size to size.
 
     >>> graphs = GraphSet.from_edges(node_counts=[3], node_types=[0, 1, 1], edge_counts=[2],
     ...                              edges=[[0, 1], [0, 2]], node_vocabulary=["input", "conv"])
