@@ -72,6 +72,17 @@ def test_the_posterior_mean_is_nearer_to_the_truth_than_counts_and_prior(underst
     assert errors[0] < 0.8 * min(errors[1:])
 
 
+def test_good_counts_stand_against_an_estimator_that_is_far_off() -> None:
+    """As with lattices around hubs, which are far more frequent than their parts let expect."""
+    rng = np.random.default_rng(2)
+    prior = rng.normal(-12, 1, 1000)
+    lattices = np.arange(1000) < 200
+    truth = prior + 21 + rng.normal(0, 0.7, 1000) + np.where(lattices, 4.0, 0.0)
+    variances = np.where(lattices, 1 / 2000, 0.0)
+    counts = np.exp(truth + rng.normal(0, np.sqrt(variances)))
+    np.testing.assert_allclose(posterior_mean(counts, variances, prior), truth, atol=0.2)
+
+
 def test_scoring_stops_at_the_deadline(mini: GraphSet, lists: OccurrenceLists) -> None:
     scored = []
 

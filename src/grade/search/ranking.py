@@ -24,6 +24,7 @@ CHUNK = 256  # candidates scored between two looks at the clock
 FIRST = 1000  # patterns to fit the accuracy of counts and estimates on
 ROUNDS = 20  # of reweighted least squares; they settle in fewer
 OUTLYING = 3.0  # standard deviations, beyond which a pattern says no more
+MOST_FACTOR = 4.0  # of counting errors beyond what is stated; the rest is the estimator's
 LEAST_SPREAD = 1e-6  # of an estimator without errors
 
 RANKINGS = {
@@ -104,7 +105,9 @@ def posterior_mean(
         squares = np.minimum((away - constant) ** 2, OUTLYING**2 * expected)
         terms = np.column_stack([np.ones_like(stated), stated]) / expected[:, None]
         found, _ = nnls(terms, squares / expected)
-        spread, factor = max(float(found[0]), LEAST_SPREAD), max(float(found[1]), 1.0)
+        factor = min(max(float(found[1]), 1.0), MOST_FACTOR)
+        spread = float(np.average(squares - factor * stated, weights=expected**-2.0))
+        spread = max(spread, LEAST_SPREAD)
     noise = factor * variances
     return np.asarray((measured * spread + (log_probability + constant) * noise) / (spread + noise))
 

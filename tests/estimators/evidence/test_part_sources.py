@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grade import GraphSet
-from grade.estimators.evidence.part_sources import UNSEEN, affordable_size, part_sources
+from grade.estimators.evidence.part_sources import MOST_SETS, UNSEEN, affordable_size, part_sources
 from grade.graphs import Pattern, PatternTable
 from grade.graphs.part_counts import PartCounts
 from grade.sampling import sample
@@ -70,7 +70,7 @@ def connected_four(graphs: GraphSet) -> bool:
 def by_definition(pattern: Pattern, parts: PartCounts) -> tuple[float, float, float]:
     count = Counter(
         {
-            (size, p.key): float(parts.counts.weights[size][i])
+            (size, p.code): float(parts.counts.weights[size][i])
             for size, table in parts.counts.tables.items()
             for i, p in enumerate(table)
         }
@@ -86,7 +86,7 @@ def by_definition(pattern: Pattern, parts: PartCounts) -> tuple[float, float, fl
             key = frozenset(nodes)
             numbers[key] = 1 - sum(number for other, number in numbers.items() if key < other)
             part = Pattern.of([pattern.node_types[n] for n in nodes], edges[np.ix_(nodes, nodes)])
-            found = max(count[size, part.key], UNSEEN)
+            found = max(count[size, part.code], UNSEEN)
             joined += numbers[key] * math.log(found * part.automorphisms)
             largest += [math.log(found)] if size == 3 else []
     return joined, min(largest), sum(largest) / len(largest)
@@ -95,4 +95,4 @@ def by_definition(pattern: Pattern, parts: PartCounts) -> tuple[float, float, fl
 def test_patterns_of_many_nodes_are_looked_at_in_few_sets() -> None:
     for k in range(2, 17):
         sets = sum(math.comb(k, size) for size in range(1, affordable_size(k, 5) + 1))
-        assert sets <= 1_000
+        assert sets <= MOST_SETS
