@@ -179,7 +179,7 @@ class Blocks:
         return [sorted(sources - {index}) for index, sources in enumerate(read)]
 
     def sorted_units(self, found: Sequence[tuple[int, int]]) -> list[Unit]:
-        """Producers before consumers, and what follows on each other side by side."""
+        """Producers before consumers, with chains side by side."""
         grammar = self.grammar
         producers = self.producers(found)
         consumed = [False] * len(found)

@@ -64,6 +64,6 @@ def grown_regions(
 
 
 def covered(rows: NDArray[np.uint32]) -> tuple[int, bytes]:
-    """What tells the occurrences of one region from those of another: their size, and all their nodes row by row."""
+    """The identity of a region's occurrences: their size, and all their nodes row by row."""
     inner = np.sort(rows, axis=1)
     return rows.shape[1], inner[np.argsort(inner[:, 0], kind="stable")].tobytes()

@@ -73,7 +73,7 @@ def keep(found: "Blocks", folder: Path) -> None:
 
 
 def description(found: "Blocks") -> dict[str, Any]:
-    """What blocks.json holds: the table with the parts of each block, and its structure unless it is large."""
+    """The content of blocks.json: the table with the parts of each block, and its structure unless it is large."""
     wiring = found.grammar.wiring
     data = {"format": 1, "version": __version__, **found.data()}
     data |= {"graphs": found.settings.graphs, "digest": found.graphs.digest}

@@ -1,7 +1,6 @@
-"""Names for blocks that a person can say, from the operators inside.
-
-A block is called after what it is known to be (attention, bottleneck, mlp), else after its most frequent operators.
-Blocks of one name are told apart by letters, the one that saves most first.
+"""Readable names for blocks, from the operators inside. A block is named after a known structure (attention,
+bottleneck, mlp), else after its most frequent operators. Blocks of one name are told apart by letters, the one that
+saves most first.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What fusing a pattern saves: bytes that it keeps from memory, or what was measured."""
+"""Savings by fusing a pattern: bytes not moved through memory, or measured costs."""
 
 from grade.costs.cost_files import Costs, read_costs
 from grade.costs.saving import Saving, Savings

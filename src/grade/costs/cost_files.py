@@ -1,4 +1,4 @@
-"""Files of measured costs: what operators and patterns take apart and fused.
+"""Files of measured costs of operators and patterns, apart and fused.
 
     JSON   {"unit": "seconds", "bandwidth": 1.5e10,
             "costs": [{"pattern": "Conv", "apart": 0.002},
@@ -42,7 +42,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Costs:
-    """What was measured; nothing, when made without arguments.
+    """Measured costs; none, when made without arguments.
 
     >>> costs = Costs("seconds", 1e9, {"Conv": Cost(3.0), "Relu": Cost(1.0), "Conv -> Relu": Cost(fused=3.5)})
     >>> costs.saving(Pattern.of([0, 1], [[0, 1], [0, 0]], ["Conv", "Relu"]))
@@ -84,7 +84,7 @@ def quoted(name: str) -> str:
 
 
 def read_costs(path: Path) -> Costs:
-    """Read a file of costs; what it gets wrong is told in one sentence."""
+    """Read a file of costs; an error in it is an `InputError` of one sentence."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""What fusing the operators of a pattern saves, for each occurrence and over a set.
+"""Savings by fusing the operators of a pattern, for each occurrence and over a set.
 
 Run one by one, every operator reads its inputs from memory and writes its results there. Fused, they read what comes
 from outside once and write what is read outside. The difference is
@@ -33,7 +33,7 @@ NOTHING = np.zeros(0, np.uint8)
 
 @dataclass(frozen=True)
 class Saving:
-    """What fusing all disjoint occurrences of one pattern saves in one run of every graph."""
+    """The saving by fusing all disjoint occurrences of one pattern, in one run of every graph."""
 
     per_occurrence: float  # the mean
     occurrences: int  # that share no node, packed greedily
@@ -96,7 +96,7 @@ class Savings:
         slot = np.repeat(np.arange(n * k), lengths)  # the member that reads
         row, reader = slot // k, members[slot]
         place = place_in_row(rows, row, source)  # of the source among the members; -1: outside
-        # What stays: read by members only, however they look at it, and no output of the graph.
+        # Values that stay inside: read by members only, also through views, and no output of the graph.
         inner_reads = np.bincount((row * k + place)[place >= 0], minlength=n * k)
         leaves = (np.diff(graphs.out_offsets)[members] > inner_reads) | graphs.outputs[members]
         owner_place = place_in_row(rows, np.repeat(np.arange(n), k), sizes.storage[members])
@@ -136,7 +136,7 @@ class Savings:
         return np.asarray(means)
 
     def _measured(self, pattern: Pattern, estimate: float) -> tuple[float, bool]:
-        """(what a file of costs says of a pattern, True), or (the estimate, False)."""
+        """(the measured saving of a pattern, True), or (the estimate, False)."""
         found = self.costs.saving(pattern)
         return (estimate, False) if found is None else (found, True)
 

@@ -1,4 +1,4 @@
-"""How many bytes the result of every node has: from shapes where they are known, by a default otherwise.
+"""Bytes of the result of every node: from shapes where known, by a default otherwise.
 
 The default tells three kinds of values apart, as a graph of operators says no more:
 
@@ -29,9 +29,8 @@ SPLITS = {"Split", "SplitToSequence"}
 
 @dataclass(frozen=True, eq=False)
 class ValueSizes:
-    """What the nodes of a graph set write, and where it lies.
-
-    A node that only looks at a value in another shape moves nothing: its result lies where that of its `storage` does.
+    """The results of the nodes of a graph set, and where they lie. A view moves nothing: its result lies where that
+    of its `storage` does.
 
     >>> graphs = GraphSet.from_edges(node_counts=[3], node_types=[0, 1, 2], edge_counts=[2], edges=[[0, 1], [1, 2]],
     ...                              node_vocabulary=["Conv", "Reshape", "ReduceMean"])
@@ -43,9 +42,7 @@ class ValueSizes:
     bytes: NDArray[np.float64]  # [nodes] of all results of a node together
     known: NDArray[np.bool_]  # [nodes] from a shape, not by default
     results: NDArray[np.int64]  # [nodes] number of results, each an equal part of the bytes
-    storage: NDArray[
-        np.int64
-    ]  # [nodes] the node that wrote what this one's result is; itself unless it is a view
+    storage: NDArray[np.int64]  # [nodes] the node that wrote this one's result; itself unless it is a view
     views: NDArray[np.bool_]  # [nodes]
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What an engine does, and the engine of this machine."""
+"""The interface of engines, and the engine of this machine."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,14 +38,14 @@ class Spread(Protocol):
         own: Sequence[tuple[Any, ...]] | None = None,
         keep_going: KeepGoing | None = None,
     ) -> list[Any]:
-        """Do the work on every block; the results stay where they are made, and here are handles of them.
+        """Do the work on every block; returns handles of the results, which stay where they are made.
 
-        ``shared`` goes to all blocks, ``own[i]`` to the i-th; handles among these stand for what they are handles of.
+        ``shared`` goes to all blocks, ``own[i]`` to the i-th; handles among these are replaced by their values.
         """
         ...
 
     def get(self, handles: Sequence[Any]) -> list[Any]:
-        """What the handles stand for."""
+        """The values of the handles."""
         ...
 
     def merged(self, handles: Sequence[Any], merge: Merge, keep_going: KeepGoing | None = None) -> Any:

@@ -159,7 +159,7 @@ class RaySpread:
 
 @contextlib.contextmanager
 def errors_of_tasks(ray: Any) -> Iterator[None]:
-    """What a task raised, as it was raised there; what Ray itself could not mend, in one sentence."""
+    """The exception that a task raised; failures of Ray itself in one sentence."""
     try:
         yield
     except ray.exceptions.RayTaskError as error:
@@ -181,7 +181,7 @@ def refused(address: str, error: Exception) -> InputError:
 
 
 def check_answers(address: str) -> None:
-    """Refuse an address that is none, or where nobody listens."""
+    """Refuse a bad address, or one without a cluster."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit() or not 0 < int(port) < 65_536:
         raise InputError(
@@ -192,7 +192,7 @@ def check_answers(address: str) -> None:
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(
-            f"Nobody answers at {address} ({reason}); start the cluster with 'ray start --head', or give its address."
+            f"No answer from {address} ({reason}); start the cluster with 'ray start --head', or give its address."
         ) from None
 
 

@@ -236,7 +236,7 @@ def answer(
     arguments: dict[str, Any],
     own: dict[str, Any] | None = None,
 ) -> Any:
-    """What the matcher of one block says."""
+    """The answer of the matcher of one block."""
     threads = {} if question in ON_ONE_THREAD else {"threads": crew.threads}
     asked = getattr(part.matcher(fusible, populations), question)
     return asked(**arguments, **(own or {}), **threads, progress=crew.keep_going)

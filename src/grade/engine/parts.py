@@ -20,7 +20,7 @@ KeepGoing = Callable[..., bool | None]
 
 @dataclass(frozen=True)
 class Crew:
-    """Who works on a block: so many threads; and whom the native core asks whether to go on."""
+    """The threads for a block, and the callback of the native core."""
 
     threads: int = 1
     keep_going: KeepGoing | None = None

@@ -1,4 +1,4 @@
-"""Sums of weights that are the same in whatever order and in whatever blocks they are taken.
+"""Sums of weights that do not depend on their order or on the division into blocks.
 
 Floating-point addition is not associative. So a weight is cut into stretches of 20 binary digits at fixed places; each
 stretch adds up without rounding (2^32 of them fit the 53 digits of a double), and the sums of the stretches are added
@@ -37,7 +37,7 @@ def joined(sums: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def exact_sums(ids: NDArray[np.int64], weights: NDArray[np.float64], number: int) -> NDArray[np.float64]:
-    """[number] sum of the weights of each id, whatever their order.
+    """[number] sum of the weights of each id, independent of their order.
 
     >>> weights = np.array([0.1, 1e16, 0.2, 3.0])
     >>> forth, back = (exact_sums(np.zeros(4, int), order, 1)[0] for order in (weights, weights[::-1]))

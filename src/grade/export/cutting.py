@@ -1,4 +1,4 @@
-"""An occurrence cut out of its model file: a valid ONNX model that computes what this part of the model computes.
+"""An occurrence cut out of its model file: a valid ONNX model equivalent to this part of the model.
 
 Operators keep their attributes, the order of their operands and their names. Operators that the graph set leaves out
 (constants, what is folded from constants, dropped ones such as Identity) come along where the occurrence needs them.
@@ -68,7 +68,7 @@ def cut(
         for value in node.output
         if value and file.leaves(scope, value, chosen) and (number in main or value in read)
     ]
-    if not outputs:  # nothing reads what it computes
+    if not outputs:  # nothing reads its result
         last = file.operators[max(main)].node
         outputs = [described(file, scope, value) for value in list(last.output)[:1]]
     graph = helper.make_graph(nodes, name, inputs, outputs, initializers)

@@ -17,7 +17,7 @@ from grade.report.drawing import png, svg
 from grade.runs import Catalogue, Motif, RunFolder
 from grade.runs.searched import searched_set
 
-TRIED = 20  # occurrences that are looked at for one that can be cut out of its file
+TRIED = 20  # occurrences tried until one can be cut out of its file
 
 
 def as_pytorch(pattern: Pattern, name: str, about: str, places: Operands = None) -> bytes:
@@ -41,7 +41,7 @@ FORMATS: dict[str, tuple[str, Callable[[Pattern, str, str], bytes]]] = {  # name
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written, and what it is made of."""
+    """The file written, and its origin."""
 
     file: Path
     occurrence: Occurrence | None = None  # that attributes, operand order and shapes come from
@@ -61,8 +61,8 @@ def export(
 ) -> Exported:
     """Write motif ``number`` of a run in a format.
 
-    As PyTorch and ONNX it computes what an occurrence in a model of the set computes, where its file is at hand; else
-    it is made of the pattern alone, with example shapes.
+    As PyTorch and ONNX it is equivalent to an occurrence in a model of the set, if the model's file is at hand;
+    otherwise it is made from the pattern alone, with example shapes.
     """
     if to not in FORMATS:
         raise InputError(f"There is no format {to!r}; known: {', '.join(FORMATS)}.")

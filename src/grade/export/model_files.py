@@ -1,4 +1,4 @@
-"""ONNX files as the sets know them: the operator that each node of a graph stands for, and the tensors around it.
+"""ONNX files by the nodes of graph sets: the operator of each node, and the tensors around it.
 
 The operators of a file are walked as `grade.sources.onnx_files` walks them (functions inlined, the bodies of If, Loop
 and Scan before the operator that holds them), so that a node's name leads to its operator. Weights that lie in other
@@ -120,7 +120,7 @@ class ModelFile:
         return scope
 
     def find(self, name: str, kind: str, place: int | None = None) -> int:
-        """The number of the operator that a node of a graph set stands for."""
+        """The number of the operator of a node of a graph set."""
         base = kind.partition("[")[0]  # attributes may stand behind it
         found = self.numbers.get((name, base), [])
         if len(found) > 1 and place is not None:

@@ -1,4 +1,4 @@
-"""Where a motif occurs, in the words of its models: graphs, files, names of nodes, tensors that enter and leave."""
+"""Occurrences of a motif: graphs, files, names of nodes, tensors that enter and leave."""
 
 import csv
 import json
@@ -35,7 +35,7 @@ class Occurrence:
     nodes: list[str]
     types: list[str]
     producers: list[str]  # nodes outside whose results enter
-    consumers: list[str]  # nodes outside that read what leaves
+    consumers: list[str]  # nodes outside that read its results
     inputs: list[str] | None  # tensors that enter, weights aside; None where the file is not at hand
     outputs: list[str] | None
 
@@ -147,7 +147,7 @@ class Occurrences:
         return cut(file, chosen, kept, values=values, about=about)
 
     def first_cut(self, values: bool = False) -> tuple[Cutout, Occurrence]:
-        """The first occurrence that can be cut out, and what it is; why not, where none can."""
+        """The first occurrence that can be cut out, with its model; the reason, if none can."""
         reasons = []
         for number in range(len(self)):
             try:
@@ -157,7 +157,7 @@ class Occurrences:
         raise InputError(reasons[0] if reasons else f"{self.what} has no occurrence in {self.graphs.origin}.")
 
     def write(self, to: str, out: Path, values: bool = False) -> list[Path]:
-        """Write a file of all occurrences, or a folder with a model for each; returns what was written."""
+        """Write a file of all occurrences, or a folder with a model for each; returns the paths."""
         if to not in SUFFIXES:
             raise InputError(f"There is no format {to!r} for occurrences; known: {', '.join(SUFFIXES)}.")
         writable_target(out)

@@ -1,4 +1,4 @@
-"""The code and the attributes of motifs for the page of a run: what its copy buttons copy."""
+"""The code and the attributes of motifs for the copy buttons of a run's page."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from grade.export.translation import translate
 from grade.graphs import GraphSet
 from grade.runs import Catalogue
 
-MOST = 40  # motifs with code; for others the page tells the command that writes it
+MOST = 40  # motifs with code; for others the page gives the command that writes it
 TRIED = 5
 LONGEST = 200  # characters of an attribute
 

@@ -13,7 +13,7 @@ from grade.export.model_files import import_onnx
 from grade.export.plan import PLACEHOLDER, SMALL_EXAMPLE, Example, Operands, Step, Value, plan
 from grade.graphs import Pattern
 
-OPSET, IR_VERSION = 21, 10  # what runtimes of 2024 and later read
+OPSET, IR_VERSION = 21, 10  # read by runtimes of 2024 and later
 PLACEHOLDERS = "grade.placeholder"  # the domain of the local functions
 WINDOW = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
 ATTRIBUTES: dict[str, dict[str, Any]] = {

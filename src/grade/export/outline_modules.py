@@ -32,7 +32,7 @@ def weight(shape: list[int], dtype: torch.dtype = torch.float32) -> nn.Parameter
 
 @dataclass
 class Own:
-    """A parameter of a class: the value that it stands for in each occurrence."""
+    """A parameter of a class, with its value in each occurrence."""
 
     name: str
     values: list[str]
@@ -103,7 +103,7 @@ class ModuleWriter:
         }
         return ranks | {name: len(tensor.dims) for name, tensor in self.graph.initializers.items()}
 
-    # What is known of a value of the model.
+    # Shape, type and content of a value of the model, where known.
 
     def is_weight(self, value: str) -> bool:
         return value in self.graph.constant_nodes or (
@@ -451,5 +451,5 @@ class ModuleWriter:
 
 
 def module_source(done: Outlined, about: str) -> str:
-    """The source of a module that computes what the model does."""
+    """The source of a module equivalent to the model."""
     return ModuleWriter(done).source(about)

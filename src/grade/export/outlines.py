@@ -10,7 +10,7 @@ FORMATS = ("onnx", "pytorch")
 
 
 def write_outline(settings: OutlineSettings, progress: Progress | None = None) -> Outlined:
-    """What `grade outline` does."""
+    """The work of `grade outline`."""
     if settings.to not in FORMATS:
         raise InputError(f"There is no format {settings.to!r}; give {' or '.join(FORMATS)}.")
     writable_target(settings.out)

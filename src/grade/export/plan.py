@@ -1,9 +1,9 @@
-"""From a pattern to something that runs: the order of its operators, their inputs, and shapes that fit together.
+"""A plan to run a pattern: the order of its operators, their inputs, and consistent shapes.
 
 A pattern says which operators feed which, and nothing of shapes. All values here are feature maps [batch, width, size,
-size]: convolutions, norms, pools, activations and attention's matrix products all take them. What an operator needs
-beyond the pattern's own arcs comes in from outside. Widths follow from what must be equal (the terms of a sum) and from
-what adds up (the parts of a concatenation, which gets one more from outside where that makes it fit).
+size]: convolutions, norms, pools, activations and attention's matrix products all take them. Inputs beyond the
+pattern's own edges come from outside. Widths follow from what must be equal (the terms of a sum) and from what adds
+up (the parts of a concatenation, which gets one more from outside where that makes it fit).
 
 An operator that is not known here, or that cannot take part with such shapes, becomes a placeholder: it adds up its
 inputs.
@@ -73,7 +73,7 @@ SMALL_EXAMPLE = Example()
 
 @dataclass(frozen=True)
 class Value:
-    """What flows between operators: [batch, width, size, size]."""
+    """The shape of the values between operators: [batch, width, size, size]."""
 
     name: str
     width: int
@@ -124,7 +124,7 @@ def plan(pattern: Pattern, places: Operands = None, example: Example = SMALL_EXA
 
 
 def operator_of(label: str, inputs: int) -> str:
-    """The operator that a type names, if it is known and takes so many inputs."""
+    """The operator of a type, if it is known and takes this number of inputs."""
     name = ONNX_NAMES.get(label, label)
     most = {
         **dict.fromkeys(UNARY | CONVOLUTION | REDUCTION, 1),

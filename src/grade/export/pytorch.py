@@ -141,7 +141,7 @@ def call(step: Step, variable: str, given: list[str]) -> str:
 
 
 def remark(step: Step) -> str:
-    """What a reader should know of a line."""
+    """A remark on a line for its reader."""
     notes = ["the order of the operands is not known"] * (not step.in_order)
     notes += ["clamped: example values could make this no number"] * (step.clamp is not None)
     return f"  # {'; '.join(notes)}" if notes else ""

@@ -84,7 +84,7 @@ def function(name: str) -> Callable[[Call], str]:
 
 
 def spread(c: Call) -> str:
-    """What ONNX and PyTorch call pads: symmetric ones of a convolution or pool as one number for each axis."""
+    """Symmetric pads of a convolution or pool as one number for each axis."""
     pads = list(c.get("pads", [0, 0] * len(c.attributes["kernel_shape"])))
     half = len(pads) // 2
     if pads[:half] != pads[half:]:

@@ -1,4 +1,4 @@
-"""An occurrence of a model as the source code of a PyTorch module that computes the same.
+"""An occurrence of a model as the source code of an equivalent PyTorch module.
 
 The model that `grade.export.cutting` cuts out is translated operator by operator: attributes, the order of operands and
 shapes are the model's own. Weights are parameters of the right shapes; their values are written beside the code where
@@ -24,7 +24,7 @@ EXAMPLE = 4  # size of a dimension that the model leaves open; 1 for the first o
 
 @dataclass(frozen=True)
 class Translated:
-    """A module's source, and what it takes from the model."""
+    """A module's source, and the values that it takes from the model."""
 
     source: str
     parameters: dict[str, str]  # name in the module -> name of the initializer in the model
@@ -47,7 +47,7 @@ class Translated:
 
 @dataclass
 class Writer:
-    """What is known while the operators are written one by one."""
+    """The state while operators are written one by one."""
 
     model: Any
     weights: set[str]

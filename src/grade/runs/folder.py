@@ -1,9 +1,9 @@
 """The folder of a run: all its results, each file whole or absent.
 
-    run.json            what was asked for, and of which set
+    run.json            the settings, and the graph set
     samples/k-05/       a sample (grade sample); k-05.json beside it has the checksums of its files
     models/k-05/        an estimator (grade fit); the same
-    levels/k-05.npz     what the search kept of a size
+    levels/k-05.npz     the patterns that the search kept of a size
     supports/           the verified supports of each pattern, by size and rank
     timings.json        seconds by stage; differs from run to run, so it is kept out of the catalogue
     catalogue.sqlite    the result

@@ -141,7 +141,7 @@ def features(
 ) -> Features:
     """Exact counts of all patterns of k nodes in every graph, or of all their orbits at every node.
 
-    ``graphs`` is a GraphSet, or whatever `grade.load` takes.
+    ``graphs`` is a GraphSet, or anything that `grade.load` takes.
 
     >>> fork = GraphSet.from_edges(node_counts=[3, 2], node_types=[0, 1, 1, 0, 1], edge_counts=[2, 1],
     ...                            edges=[[0, 1], [0, 2], [0, 1]], node_vocabulary=["input", "conv"])

@@ -57,7 +57,7 @@ class NullModel:
 
     @property
     def arguments(self) -> tuple[str, bool, bool]:
-        """What the native core takes."""
+        """The arguments of the native core."""
         return self.name, self.allow_cycles, self.keep_mutual
 
 

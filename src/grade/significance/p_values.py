@@ -52,8 +52,8 @@ def score(
 ) -> Scores:
     """Scores from the number of draws [n] with at least, and with at most, the observed count.
 
-    Tested is what reaches ``least`` occurrences in the set or in some draw. This treats the set and the draws alike,
-    so that under the null hypothesis the p-values of the rest stay valid.
+    Patterns are tested that reach ``least`` occurrences in the set or in some draw. This treats the set and the draws
+    alike, so that under the null hypothesis the p-values of the rest stay valid.
     """
     deviation = np.sqrt(variance)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""From whatever stands for graphs in Python to a graph set."""
+"""Conversion of Python objects to graph sets."""
 
 import os
 from typing import Any
@@ -11,13 +11,13 @@ from grade.sources.loading import load
 
 
 def as_graphs(models: Any, settings: ReadSettings | None = None) -> GraphSet:
-    """The graph set of whatever stands for graphs in Python: all functions of `grade` take these.
+    """The graph set of any object that the functions of `grade` take for graphs.
 
     Parameters
     ----------
     models : a `GraphSet`; anything that `load` takes (a path, a glob, a built-in name); a PyTorch module with its
-        example inputs as ``(module, arguments)`` or ``(module, arguments, keyword arguments)``; what ``torch.export``
-        made; an ``onnx.ModelProto``; a networkx digraph; PyTorch Geometric's ``Data`` or batch; or a list
+        example inputs as ``(module, arguments)`` or ``(module, arguments, keyword arguments)``; a result of
+        ``torch.export``; an ``onnx.ModelProto``; a networkx digraph; PyTorch Geometric's ``Data`` or batch; or a list
         of any of these, which becomes one set
 
     >>> import torch
@@ -72,5 +72,5 @@ def as_graphs(models: Any, settings: ReadSettings | None = None) -> GraphSet:
 
 
 def is_a(value: Any, module: str, name: str) -> bool:
-    """Whether a value is of a class of a library, which need not be imported to tell."""
+    """Whether a value is of a class of a library, without importing the library."""
     return any((kind.__module__, kind.__name__) == (module, name) for kind in type(value).__mro__)

@@ -1,4 +1,4 @@
-"""PyTorch's operators by the names of the ONNX operators that do the same, for sets that mix both.
+"""Names of the ONNX operators equivalent to PyTorch's, for sets that mix both.
 
 The names follow what ONNX exporters emit where that is one operator; others keep their own name.
 """

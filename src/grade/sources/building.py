@@ -1,4 +1,4 @@
-"""From what a user names (files, folders, globs, models, sets) to one graph set on disk."""
+"""Building a graph set on disk from files, folders, globs, models and sets."""
 
 import hashlib
 import json
@@ -33,7 +33,7 @@ PIECE = 1_000_000  # nodes of a large set that are appended at a time
 
 @dataclass
 class BuildReport:
-    """What was read and what was not; field names are the keys of the JSON."""
+    """The inputs read and skipped; field names are the keys of the JSON."""
 
     out: str = ""
     graphs: int = 0
@@ -194,7 +194,7 @@ def pieces(graphs: GraphSet) -> Iterator[GraphSet]:
 
 
 def fingerprint(inputs: Iterable[Item | GraphSet], settings: ReadSettings, merge: bool) -> str:
-    """What a build depends on: its inputs as they are now, and how they are read."""
+    """A digest of all that a build depends on: its inputs as they are now, and how they are read."""
     digest = hashlib.blake2b(
         json.dumps([grade.__version__, asdict(settings), merge]).encode(), digest_size=16
     )

@@ -1,4 +1,4 @@
-"""A graph from words: what most readers have when they are done with their file."""
+"""A graph set of one graph from labels, as most readers produce them."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""From what a user writes to a graph set."""
+"""Loading a graph set by a path, a glob or a name."""
 
 import glob
 import os
@@ -51,7 +51,7 @@ def read_item(item: Item, settings: ReadSettings) -> Iterator[GraphSet]:
 
 
 def find(spec: str | Path) -> list[Item | GraphSet]:
-    """What a spec names: sets that are at hand, files and models that are to be read."""
+    """The inputs of a spec: loaded sets, and files and models to read."""
     path = Path(spec)
     name, colon, argument = str(spec).partition(":")
     if name in sources and not is_graph_set(path):

@@ -246,7 +246,7 @@ def name_in(data: memoryview, begin: int, end: int, wanted: int) -> str:
     return found
 
 
-Scope = ChainMap[str, Value]  # what each name stands for; an inner graph sees the names of the outer ones
+Scope = ChainMap[str, Value]  # the value of each name; an inner graph sees the names of the outer ones
 
 
 class Flattening:
@@ -299,7 +299,7 @@ class Flattening:
     def node(
         self, node: Node, results: list[Value], scope: Scope, prefix: str, attributes: dict[str, str]
     ) -> None:
-        """Add one operator, or what it stands for."""
+        """Add one operator, or the body that replaces it."""
         name = prefix + (node.name or next(filter(None, node.outputs), node.kind))
         inputs = [
             look_up(text, scope, f"the operator {name!r}") if text else Value(absent=True)

@@ -1,4 +1,4 @@
-"""From operators and the values that they hand on to a graph: what ONNX files and PyTorch modules share.
+"""Operators and values to a graph: the common part of reading ONNX files and PyTorch modules.
 
 A reader makes one node for each operator and one `Value` for each thing that is computed, and says which node
 reads which value. Here follow the choices that do not depend on where the model came from: whether constants
@@ -16,7 +16,7 @@ from grade.graphs.operands import Arc, operand_word
 from grade.settings import ReadSettings
 from grade.sources.from_labels import graph_from_labels
 
-MAX_OPERATORS = 5_000_000  # of one graph: far above any model, and a bound on what hostile nesting unfolds to
+MAX_OPERATORS = 5_000_000  # of one graph: far above any model, and a bound for hostile nesting
 LAST_POSITION = 32  # later inputs (of a wide Concat) share one edge type: a set holds at most 255
 
 CONSTANT, INITIALIZER = "Constant", "Initializer"
@@ -24,7 +24,7 @@ CONSTANT, INITIALIZER = "Constant", "Initializer"
 
 @dataclass(eq=False, slots=True)
 class Value:
-    """Something that is computed once and read any number of times.
+    """A value that is computed once and read any number of times.
 
     It is made before it is known where it comes from: ``node`` is bound later, or ``alias`` when it is the
     same as another value (the input of a function and what the caller gives it). A value without either comes
@@ -71,7 +71,7 @@ class OperatorGraph:
         self.foldable: list[bool] = []
         self.reads: list[list[Value]] = []
         self.places: list[int] = []
-        self.outputs: list[Value] | None = None  # what the model gives back, where that is known
+        self.outputs: list[Value] | None = None  # the outputs of the model, where known
 
     def add(
         self,

@@ -1,4 +1,4 @@
-"""A reader for the wire format of protocol buffers that skips what nobody asks for.
+"""A reader for the wire format of protocol buffers that skips unwanted fields.
 
 A message is a sequence of fields, each a tag (number and kind of field) and a value; a value of variable
 length says its length first. So a field that is not wanted, such as the weights in a model, is stepped over
@@ -77,7 +77,7 @@ def varint(data: memoryview, place: int, end: int) -> tuple[int, int]:
 
 
 def signed(value: int) -> int:
-    """A varint as the 64-bit signed number that it stands for.
+    """A varint as a 64-bit signed number.
 
     >>> signed(2**64 - 1)
     -1

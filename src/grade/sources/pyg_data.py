@@ -1,4 +1,4 @@
-"""Graphs from PyTorch Geometric ``Data`` objects, by what they hold: the library itself is not needed."""
+"""Graphs from PyTorch Geometric ``Data`` objects, by their attributes: the library itself is not needed."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What reads one file or one model, and the registry that finds a reader by its name or a file's suffix."""
+"""Readers of one file or one model, and their registry by name and by the suffix of files."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -15,9 +15,8 @@ Read = Callable[[str, ReadSettings], Iterator[GraphSet]]
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads one input, a set of one or a few graphs after the other, so that its size does not matter.
-
-    What cannot be read is an `InputError`: the input is then skipped, together with what came before.
+    """Reads one input as a sequence of sets of one or a few graphs, so that its size does not matter. An `InputError`
+    skips the whole input, with the sets that came before.
     """
 
     name: str
@@ -33,7 +32,7 @@ class Item:
     """One input: a file, or a model by its name."""
 
     reader: str
-    place: str  # what the reader is given; also the name in messages
+    place: str  # the reader's argument, and the name in messages
 
     def read(self, settings: ReadSettings) -> Iterator[GraphSet]:
         """Its graphs, which know the file that they came from."""

@@ -1,4 +1,4 @@
-"""What a source is, and the registry that finds one by its name."""
+"""Sources, and their registry by name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Source:
     name: str
     summary: str  # one line for `grade graphs build --help` and for messages
     build: Builder
-    argument: str = ""  # what stands after the colon, e.g. PATH; empty where nothing may
+    argument: str = ""  # the argument after the colon, e.g. PATH; empty if there is none
     needs_argument: bool = False
     cache_version: int | None = None  # raise it when the built set changes; None: not worth caching
 

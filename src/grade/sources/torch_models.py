@@ -63,7 +63,7 @@ def capture(
             )
     except (KeyboardInterrupt, MemoryError):
         raise
-    except Exception as error:  # whatever the module's code and torch.export raise
+    except Exception as error:  # any error of the module's code or torch.export
         reason = " ".join(str(error).split())[:200]
         raise InputError(
             f"{label} cannot be captured by torch.export ({type(error).__name__}: {reason})."
@@ -76,7 +76,7 @@ def of_program(
     name: str = "exported program",
     settings: ReadSettings | None = None,
 ) -> GraphSet:
-    """The operator graph of what ``torch.export`` made, as a set of one."""
+    """The operator graph of a result of ``torch.export``, as a set of one."""
     choices = settings or ReadSettings()
     signature = program.graph_signature
     stored = {*signature.inputs_to_parameters, *signature.inputs_to_buffers}
@@ -120,7 +120,7 @@ class Walk:
         return []
 
     def call(self, module: "GraphModule", node: "Node", scope: "Scope", prefix: str) -> None:
-        """Add one operator, or what it stands for."""
+        """Add one operator, or the graph that replaces it."""
         if node.target is operator.getitem:
             scope.pick(node)
             return
@@ -261,7 +261,7 @@ def viewed(node: "Node", schema: Any) -> "Node | None":
 
 
 def aliases(node: "Node", schema: Any) -> "Iterator[tuple[Node, Any]]":
-    """(argument, what the operator's schema says of its memory) where it says something."""
+    """(argument, its aliasing by the operator's schema) where there is any."""
     from torch.fx import Node
 
     for place, parameter in enumerate(schema.arguments if schema is not None else ()):

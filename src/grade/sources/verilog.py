@@ -1,7 +1,7 @@
 """Structural Verilog: modules with ports, gates, instances of other modules and continuous assignments.
 
-What describes behaviour instead of structure (``always``, ``initial``, functions, user-defined primitives) is not
-read: such a module is known by its ports only, like a cell of a library that is not in the file.
+Behavioural code (``always``, ``initial``, functions, user-defined primitives) is not read: such a module is known by
+its ports only, like a cell of a library that is not in the file.
 """
 
 import re
@@ -71,7 +71,7 @@ class Parser:
     """Walks the tokens of a file once."""
 
     def __init__(self, text: str) -> None:
-        # Comments become blanks of the same lines, so that places still tell the line.
+        # Comments become blanks on the same lines, so that positions keep their line numbers.
         self.text = COMMENTS.sub(lambda found: "\n" * found.group().count("\n") or " ", text)
         self.stream = self.tokens()
         self.kind, self.token, self.place = "", "", 0

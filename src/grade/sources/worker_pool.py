@@ -30,7 +30,7 @@ PROGRAM = "import sys, grade.sources.worker_pool as it; it.serve(*it.connections
 
 @dataclass(frozen=True)
 class Limits:
-    """What one input may take."""
+    """Limits of one input."""
 
     seconds: float = 300.0
     memory: float = 4.0  # GiB
@@ -84,7 +84,10 @@ class Worker:
 
     def start(self, item: Item) -> Item:
         if self.process is None:
-            ours, theirs = os.pipe(), os.pipe()  # (read end, write end) of what we hear and what they hear
+            ours, theirs = (
+                os.pipe(),
+                os.pipe(),
+            )  # (read end, write end) of the pipe from the worker, and of that to it
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-c", PROGRAM, str(theirs[0]), str(ours[1])],
                 pass_fds=(theirs[0], ours[1]),

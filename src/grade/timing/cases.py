@@ -29,7 +29,7 @@ SHAPE = (1, 64, 56, 56)  # batch, channels, height and width of example values
 
 @dataclass(frozen=True)
 class Found:
-    """What is to be timed, and where it comes from."""
+    """A case to time, and its origin."""
 
     case: Case
     text: str

@@ -24,7 +24,7 @@ from grade.timing.pieces import Case, Piece, in_order
 
 @dataclass(frozen=True)
 class Fused:
-    """A case as fewer calls, and what became of its operators."""
+    """A case as fewer calls, with the operators of each."""
 
     call: Callable[..., Any]
     parts: list[list[Any]]  # operators of each call
@@ -60,7 +60,7 @@ def partition(case: Case) -> tuple[list[list[Any]], list[str]]:
     parts: list[list[Any]] = []
 
     def only_reader(node: Any) -> Any:
-        """What alone reads the result of an operator."""
+        """The only reader of an operator's result."""
         found = readers.get(node.output[0], [])
         return found[0] if len(found) == 1 and node.output[0] not in case.outputs else None
 

@@ -137,7 +137,7 @@ class Segment:
 
 @dataclass
 class Kernel:
-    """What is to be computed, in no language yet."""
+    """The computation, independent of the language."""
 
     shape: tuple[int, ...]  # [dims] merged; rows are the last one
     inputs: list[Operand]

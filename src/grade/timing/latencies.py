@@ -37,7 +37,7 @@ FEW_GRAPHS = 50  # whose files are read for the saving of one pattern
 
 @dataclass(frozen=True)
 class Timed:
-    """What was measured."""
+    """The measured latencies."""
 
     run: str
     pattern: int
@@ -97,7 +97,7 @@ class Timed:
 
 
 def time_pattern(settings: TimeSettings, progress: Progress | None = None) -> Timed:
-    """Measure one pattern and keep what was found in the folder of the run."""
+    """Measure one pattern and store the latencies in the folder of the run."""
     names, device = chosen(settings.strategies), device_of(settings.device)
     if settings.costs is not None:
         check_costs(settings.costs)
@@ -165,7 +165,7 @@ def versions() -> dict[str, str]:
 
 
 def expected(found: Found, deadline: Deadline) -> Saving | None:
-    """What the model of bytes says of a motif; None for blocks, and where the set is not at hand."""
+    """The saving of a motif by the model of bytes; None for blocks, and where the set is not at hand."""
     if found.motif is None or found.motif.saving is not None or found.graphs is None:
         return None if found.motif is None else found.motif.saving
     sizes = sizes_from_files(found.graphs, deadline)[0] if len(found.graphs) <= FEW_GRAPHS else None

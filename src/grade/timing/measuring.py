@@ -134,7 +134,7 @@ def difference(results: Sequence[torch.Tensor], wanted: Sequence[torch.Tensor]) 
 def in_turns(
     runs: dict[str, Callable[[], Any]], device: torch.device, rounds: int, deadline: Deadline
 ) -> dict[str, list[float]]:
-    """Seconds of a call of each, round by round: what disturbs the machine for a while disturbs all of them."""
+    """Seconds of a call of each, round by round: a disturbance of the machine affects all of them."""
     repeats: dict[str, int] = {}
     for name, run in runs.items():
         for _ in range(WARM_UP):

@@ -31,7 +31,7 @@ class Piece:
 
 @dataclass(eq=False)
 class Case:
-    """A part of a model with weights and example inputs: what every strategy computes."""
+    """A part of a model with weights and example inputs, the computation of every strategy."""
 
     name: str
     model: Any  # onnx.ModelProto; every weight is an initializer
@@ -67,7 +67,7 @@ class Case:
         graph.node.extend(kept)
 
     def find_values(self) -> None:
-        """Run the operators one by one, and keep every value. What follows from weights alone becomes a weight."""
+        """Run the operators one by one, and keep every value. Results of weights alone become weights."""
         self.values.update(self.inputs)
         with torch.inference_mode():
             for node in list(self.nodes):

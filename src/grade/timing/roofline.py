@@ -1,4 +1,4 @@
-"""Bytes and operations of a case, and what the machine can do at most: the roofline that latencies are compared with.
+"""Bytes and operations of a case, and the limits of the machine: the roofline to compare latencies with.
 
     seconds >= max(bytes that enter and leave / copy bandwidth, operations of products / rate of the fastest product)
 
@@ -29,7 +29,7 @@ class Work:
     """Of one run of a case."""
 
     bytes_fused: int  # inputs, weights and outputs, each once
-    bytes_apart: int  # what the operators read and write one by one
+    bytes_apart: int  # bytes that the operators read and write one by one
     products: int  # operations of convolutions and matrix products
     elements: int  # one for each element that another operator computes
 

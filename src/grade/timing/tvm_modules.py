@@ -11,7 +11,7 @@ from grade.timing.pieces import Case, Piece, in_order
 
 
 def compiled(case: Case, parts: Sequence[Sequence[Any]], trials: int, threads: int) -> Callable[[], Any]:
-    """Each part as a module of its own, tuned with so many trials all together; run one after the other."""
+    """Each part as a module of its own, tuned with ``trials`` in all; run one after the other."""
     if importlib.util.find_spec("tvm") is None:
         raise UnavailableError("apache-tvm is not installed")
     import tvm
