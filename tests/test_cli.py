@@ -3,7 +3,6 @@ import os
 import pty
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,36 +17,6 @@ from grade.settings import CensusSettings, InfoSettings
 from grade.sources import building, load
 from grade.terminal import command
 from tests.onnx_models import branching, save
-
-
-@dataclass
-class Result:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """The JSON object on standard output; nothing else may be there or on standard error."""
-        assert self.code == 0, self.err
-        assert self.err == ""
-        assert self.out.count("\n") == 1
-        return json.loads(self.out)
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
-    """Runs the command line in this process, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> Result:
-        monkeypatch.setattr(sys, "argv", ["grade", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        captured = capfd.readouterr()
-        return Result(int(stop.value.code or 0), captured.out, captured.err)
-
-    return call
 
 
 def start(*arguments: str, prelude: str = "", **options: Any) -> "subprocess.Popen[str]":

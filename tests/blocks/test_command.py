@@ -1,7 +1,6 @@
 """``grade blocks`` from the outside, and `grade.blocks` from Python."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,22 +8,8 @@ import numpy as np
 import pytest
 
 import grade
-from grade import GraphSet, InputError, cli
+from grade import GraphSet, InputError
 from grade.graphs.storage import save_graph_set
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["grade", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        captured = capsys.readouterr()
-        return int(stop.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 def test_json_says_what_was_found(run: Any) -> None:

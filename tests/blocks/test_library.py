@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 import grade
-from grade import GraphSet, InputError, _core, cli
+from grade import GraphSet, InputError, _core
 from grade.blocks import Blocks
 from grade.blocks.grammar import Wiring, both_lists
 from grade.blocks.outline import outline
@@ -100,20 +99,6 @@ def test_matching_against_all_subsets(graphs: GraphSet, sought: GraphSet) -> Non
 
 def is_rooted(region: networkx.DiGraph, part: networkx.DiGraph, root: int) -> bool:
     return region.out_degree(root) == 0 and same(region, part)
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["grade", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        captured = capsys.readouterr()
-        return int(stop.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 def kept_layer(run: Any, tmp_path: Path) -> None:

@@ -2,35 +2,24 @@
 
 import csv
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from grade import cli
 from grade.estimators import load_estimator
 from grade.graphs.sample import save_sample
 from grade.sampling.census import Census
 from tests.estimators.spaces import census_201, uniform_sample
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def inputs(tmp_path: Path) -> None:
+    """A sample, and the census that it was drawn from."""
     table, counts = census_201(4)
     save_sample(uniform_sample(table, counts, 200, 0), tmp_path / "sample")
     Census("nas-bench-201", 4, table, counts.astype(np.uint64), 0.0, 1).save(tmp_path / "census.npz")
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["grade", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        captured = capfd.readouterr()
-        return int(stop.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 CHANGES = ("layers=1", "width=16", "heads=2", "steps=40", "warmup=5", "learning_rate=0.02", "members=2")

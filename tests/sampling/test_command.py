@@ -1,32 +1,14 @@
 """`grade sample`, end to end."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
-from grade import cli
 from grade.graphs.sample import load_sample
 from grade.sampling import sample
 from grade.sources import load
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
-    """Runs the command line in an empty folder; returns exit code, standard output and standard error."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["grade", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        captured = capfd.readouterr()
-        return int(stop.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 def test_by_count(run: Any) -> None:

@@ -20,7 +20,6 @@ from grade.graphs.sample import load_sample
 from grade.runs import RunFolder
 from grade.sampling.census import Census, take_census
 from grade.sources import load
-from tests.test_cli import run  # noqa: F401 (a fixture)
 
 ARCHIVE = Path(__file__).with_name("made-by-0.1.tar.xz")
 MODELS = ("model-autoregressive", "model-disco", "model-graphvae", "model-frequency")
@@ -57,7 +56,7 @@ def test_a_census_is_read_and_still_right(old: Path, file: str) -> None:
     assert {p["key"]: p["count"] for p in patterns} == {p.code: n for p, n in now.top(10**6)}
 
 
-def test_a_sample_is_read_and_can_be_fitted(old: Path, run: Any) -> None:  # noqa: F811 (the imported fixture)
+def test_a_sample_is_read_and_can_be_fitted(old: Path, run: Any) -> None:
     sample = load_sample(old / "sample")
     assert (len(sample), sample.size, len(sample.patterns)) == (60, 4, 57)
     assert sample.parts is not None
@@ -80,7 +79,7 @@ def test_a_model_is_refused_with_the_way_to_make_it_again(old: Path, name: str) 
 
 
 @pytest.mark.parametrize("name", ["run", "run-estimator", "run-stopped"])
-def test_a_run_is_refused_with_the_way_to_make_it_again(old: Path, name: str, run: Any) -> None:  # noqa: F811 (the imported fixture)
+def test_a_run_is_refused_with_the_way_to_make_it_again(old: Path, name: str, run: Any) -> None:
     sentence = "made by an earlier version of GraDE"
     with pytest.raises(InputError, match=sentence):
         RunFolder.open(old / name)

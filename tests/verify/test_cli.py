@@ -2,41 +2,16 @@
 
 import csv
 import json
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from grade import cli
 from grade.graphs import Pattern
 from grade.sampling.census import take_census
 from grade.sources import load
 from grade.verify import count_pattern
-
-
-@dataclass
-class Result:
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
-    """Runs the command line in this process, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> Result:
-        monkeypatch.setattr(sys, "argv", ["grade", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        captured = capfd.readouterr()
-        return Result(int(stop.value.code or 0), captured.out, captured.err)
-
-    return call
 
 
 @pytest.mark.parametrize("name", ["census.npz", "census.parquet"])
