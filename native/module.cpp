@@ -5,6 +5,7 @@
 #include "arrays.hpp"
 #include "canonical.hpp"
 #include "census.hpp"
+#include "describe.hpp"
 #include "classify.hpp"
 #include "enumerate.hpp"
 #include "graph.hpp"
@@ -110,6 +111,26 @@ nb::tuple classify_occurrences(const Graph& graph, Matrix<uint32_t> occurrences,
   return nb::make_tuple(ids_out, types, edges, automorphisms);
 }
 
+// (components, cyclic, self-loops, isolated nodes, fingerprints) of each graph.
+nb::tuple describe(Vector<int64_t> node_offsets, Vector<uint16_t> node_types, Vector<int64_t> out_offsets,
+                   Vector<uint32_t> out_targets, Vector<uint8_t> out_types, Vector<int64_t> in_offsets,
+                   Vector<uint32_t> in_sources, Vector<uint8_t> in_types, int threads) {
+  const size_t n = std::max<size_t>(node_offsets.size(), 1) - 1;
+  auto [components_out, components] = make_array<uint32_t>({n});
+  auto [cyclic_out, cyclic] = make_array<uint8_t>({n});
+  auto [loops_out, loops] = make_array<uint32_t>({n});
+  auto [isolated_out, isolated] = make_array<uint32_t>({n});
+  auto [fingerprints_out, fingerprints] = make_array<uint64_t>({n});
+  {
+    nb::gil_scoped_release release;
+    describe_graphs({span_of(node_offsets), span_of(node_types), span_of(out_offsets), span_of(out_targets),
+                     span_of(out_types), span_of(in_offsets), span_of(in_sources), span_of(in_types)},
+                    checked_threads(threads), {},
+                    {{components, n}, {cyclic, n}, {loops, n}, {isolated, n}, {fingerprints, n}});
+  }
+  return nb::make_tuple(components_out, cyclic_out, loops_out, isolated_out, fingerprints_out);
+}
+
 }  // namespace
 }  // namespace grade
 
@@ -143,6 +164,8 @@ NB_MODULE(_core, m) {
           "node_offsets"_a, "node_types"_a, "out_offsets"_a, "out_targets"_a, "out_types"_a, "in_offsets"_a,
           "in_sources"_a, "in_types"_a, "threads"_a = 1);
 
+  m.def("describe_graphs", &describe, "node_offsets"_a, "node_types"_a, "out_offsets"_a, "out_targets"_a,
+        "out_types"_a, "in_offsets"_a, "in_sources"_a, "in_types"_a, "threads"_a);
   m.def("canonical_forms", &canonical_forms, "node_types"_a, "edges"_a);
   m.def("count_orders", &orders, "edges"_a);
   m.def("census", &counts_by_pattern<census>, "graph"_a, "k"_a, "threads"_a, "progress"_a.none());

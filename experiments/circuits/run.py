@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 import grade
 from grade.errors import InputError
 from grade.graphs import GraphSet
-from grade.graphs.summary import connectivity
 from grade.sources import load
 
 HERE = Path(__file__).parent
@@ -67,7 +68,11 @@ def circuit(graphs: GraphSet, name: str) -> GraphSet:
 
 def without_cycles(graphs: GraphSet) -> GraphSet:
     """The circuits without feedback."""
-    components, component = connectivity(graphs, "strong")
+    matrix = csr_array(
+        (np.ones(graphs.edges, np.int8), np.asarray(graphs.out_targets, np.int64), graphs.out_offsets),
+        shape=(graphs.nodes, graphs.nodes),
+    )
+    components, component = connected_components(matrix, directed=True, connection="strong")
     in_cycle = np.bincount(component, minlength=components)[component] > 1
     cyclic = np.unique(graphs.graphs_of(np.flatnonzero(in_cycle)))
     return graphs.subset(np.setdiff1d(np.arange(len(graphs)), cyclic))

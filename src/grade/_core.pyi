@@ -22,6 +22,19 @@ class Graph:
         threads: int = 1,
     ) -> None: ...
 
+def describe_graphs(
+    node_offsets: NDArray[np.int64],
+    node_types: NDArray[np.uint16],
+    out_offsets: NDArray[np.int64],
+    out_targets: NDArray[np.uint32],
+    out_types: NDArray[np.uint8],
+    in_offsets: NDArray[np.int64],
+    in_sources: NDArray[np.uint32],
+    in_types: NDArray[np.uint8],
+    threads: int,
+) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]:
+    """([graphs] components, cyclic, self-loops, isolated nodes, fingerprints) of a set whose every index is checked."""
+
 def graph_classes(
     node_offsets: NDArray[np.int64],
     types: NDArray[np.uint32],

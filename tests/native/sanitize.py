@@ -21,7 +21,7 @@ MEMORY_TESTS = [
     *("tests/search/test_fusible.py", "tests/search/test_existence.py"),
     *("tests/verify/test_counting.py", "tests/verify/test_querying.py"),
     *("tests/blocks/test_identity.py", "tests/significance/test_features.py"),
-    "tests/significance/test_null_models.py",
+    *("tests/significance/test_null_models.py", "tests/graphs/test_in_pieces.py"),
 ]
 
 

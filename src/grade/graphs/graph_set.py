@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from grade import _core
 from grade.errors import InputError
 from grade.graphs.annotations import checked_annotations, integers
+from grade.graphs.in_pieces import give_back, pieces
 from grade.graphs.operands import UNKNOWN, Arc, arcs_of
 from grade.graphs.origins import Origins
-from grade.graphs.stored_arrays import DTYPES, PLACES, arrays_of, checksum, digest_of
+from grade.graphs.stored_arrays import DTYPES, PLACES, STRUCTURE, arrays_of, checksum, digest_of
 from grade.graphs.strings import StringTable, ranges
 from grade.machine import thread_count
 
@@ -262,7 +263,7 @@ class GraphSet:
                 raise ValueError("a node type is not in the vocabulary")
             if self.edges and self.out_types.max() >= len(self.edge_vocabulary):
                 raise ValueError("an edge type is not in the vocabulary")
-            return _core.Graph(
+            core = _core.Graph(
                 self.node_offsets,
                 self.node_types,
                 self.out_offsets,
@@ -273,25 +274,34 @@ class GraphSet:
                 self.in_types,
                 thread_count(None),
             )
+            for name in STRUCTURE:  # what is mapped has been read; most work needs the core alone
+                give_back(getattr(self, name))
+            return core
         except ValueError as error:
-            place = self.folder or self.origin
-            raise InputError(f"The graph set {place} is damaged ({error}); build it again.") from error
+            raise self.damaged(str(error)) from error
 
     def check(self) -> "GraphSet":
         """The set itself, after its files have been compared with their checksums and every index has been checked."""
+        self.check_files()
+        try:
+            for _ in pieces(self, thread_count(None)):
+                pass
+        except ValueError as error:
+            raise self.damaged(str(error)) from error
+        return self
+
+    def check_files(self) -> None:
+        """Compare all arrays with the checksums that were saved with them."""
         for name, array in arrays_of(self).items():
             expected = self.stored.get(name)
             if expected and name not in PLACES and checksum(array, DTYPES[name]) != expected:
-                raise InputError(
-                    f"The graph set {self.folder} is damaged ({name}.npy is not what was saved); build it again."
-                )
-        _ = self.core
+                raise self.damaged(f"{name}.npy is not what was saved")
+            give_back(array)
         if self.in_operands is not None and self.in_operands.max(initial=0) >= len(self.operand_vocabulary):
-            place = self.folder or self.origin
-            raise InputError(
-                f"The graph set {place} is damaged (an operand is not in the vocabulary); build it again."
-            )
-        return self
+            raise self.damaged("an operand is not in the vocabulary")
+
+    def damaged(self, what: str) -> InputError:
+        return InputError(f"The graph set {self.folder or self.origin} is damaged ({what}); build it again.")
 
     @cached_property
     def digest(self) -> str:

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from grade.graphs.digests import structure_digests
 from grade.graphs.graph_set import GraphSet
+from grade.graphs.in_pieces import Piece, pieces
+from grade.machine import thread_count
 
 HUBS = 5  # how many nodes of large degree are named
 
@@ -47,102 +49,112 @@ def summarize(graphs: GraphSet) -> Summary:
     >>> summary.node_types, summary.cyclic_graphs, summary.isolated_nodes, summary.self_loops
     ({'input': 2, 'conv': 2}, 2, 2, 1)
     """
-    graphs.check()
-    out_degrees, in_degrees = np.diff(graphs.out_offsets), np.diff(graphs.in_offsets)
-    looping = np.zeros(graphs.nodes, np.bool_)
-    edge_sources = np.repeat(np.arange(graphs.nodes), out_degrees)
-    looping[edge_sources[edge_sources == graphs.out_targets]] = True
-    degrees = out_degrees + in_degrees
+    graphs.check_files()
+    tally = Tally(graphs)
+    try:
+        for piece in pieces(graphs, thread_count(None)):
+            tally.add(piece)
+    except ValueError as error:
+        raise graphs.damaged(str(error)) from error
     counts = graphs.node_counts
-    parts_of = components_of_graphs(graphs)
-    digests = structure_digests(graphs)
+    parts_of, fingerprints = np.concatenate(tally.components), np.concatenate(tally.fingerprints)
     largest = int(np.argmax(counts)) if len(graphs) else 0
     return Summary(
         set=graphs.origin,
         graphs=len(graphs),
         nodes=graphs.nodes,
         edges=graphs.edges,
-        node_types=histogram(graphs.node_types, graphs.node_vocabulary),
-        edge_types=histogram(graphs.out_types, graphs.edge_vocabulary),
+        node_types=histogram(tally.node_types, graphs.node_vocabulary),
+        edge_types=histogram(tally.edge_types, graphs.edge_vocabulary),
         largest_graph=graphs.largest,
         largest_graph_name=graphs.graph_names[largest] if len(graphs) else "",
         mean_graph=float(counts.mean()) if len(graphs) else 0.0,
-        mean_degree=float(degrees.mean()) if graphs.nodes else 0.0,
-        largest_degree=int(degrees.max(initial=0)),
-        largest_in_degree=int(in_degrees.max(initial=0)),
-        largest_out_degree=int(out_degrees.max(initial=0)),
-        degrees=doubling_ranges(degrees),
-        hubs=name_hubs(graphs, degrees),
+        mean_degree=2 * graphs.edges / graphs.nodes if graphs.nodes else 0.0,
+        largest_degree=len(tally.degrees) - 1 if graphs.nodes else 0,
+        largest_in_degree=tally.largest_in,
+        largest_out_degree=tally.largest_out,
+        degrees=doubling_ranges(tally.degrees),
+        hubs=name_hubs(graphs, tally.hubs),
         components=int(parts_of.sum()),
         connected_graphs=int((parts_of == 1).sum()),
-        duplicate_graphs=len(digests) - len(set(digests)),
-        cyclic_graphs=count_cyclic(graphs, looping),
-        isolated_nodes=int((degrees == 2 * looping).sum()),
-        self_loops=int(looping.sum()),
+        duplicate_graphs=count_duplicates(graphs, fingerprints),
+        cyclic_graphs=tally.cyclic,
+        isolated_nodes=tally.isolated,
+        self_loops=tally.loops,
     )
 
 
-def histogram(values: NDArray[np.uint16] | NDArray[np.uint8], vocabulary: tuple[str, ...]) -> dict[str, int]:
+class Tally:
+    """What the pieces of a set add up to."""
+
+    def __init__(self, graphs: GraphSet) -> None:
+        self.node_types = np.zeros(len(graphs.node_vocabulary), np.int64)
+        self.edge_types = np.zeros(len(graphs.edge_vocabulary), np.int64)
+        self.degrees = np.zeros(0, np.int64)  # nodes of each degree
+        self.largest_in = self.largest_out = self.cyclic = self.isolated = self.loops = 0
+        self.hubs: list[tuple[int, int]] = []  # (degree, node), the largest degrees first
+        self.components, self.fingerprints = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint64)]
+
+    def add(self, piece: Piece) -> None:
+        self.node_types += np.bincount(piece.node_types, minlength=len(self.node_types))
+        self.edge_types += np.bincount(piece.out_types, minlength=len(self.edge_types))
+        out, into = np.diff(piece.out_offsets), np.diff(piece.in_offsets)
+        self.largest_out = max(self.largest_out, int(out.max(initial=0)))
+        self.largest_in = max(self.largest_in, int(into.max(initial=0)))
+        degrees = out + into
+        here = np.bincount(degrees, minlength=len(self.degrees))
+        here[: len(self.degrees)] += self.degrees
+        self.degrees = here
+        if len(degrees):
+            least = np.partition(degrees, max(len(degrees) - HUBS, 0))[max(len(degrees) - HUBS, 0)]
+            found = np.flatnonzero(degrees >= least)
+            best = found[np.argsort(-degrees[found], kind="stable")[:HUBS]].tolist()
+            self.hubs += [(int(degrees[node]), piece.first_node + node) for node in best]
+            self.hubs = sorted(self.hubs, key=lambda hub: (-hub[0], hub[1]))[:HUBS]
+        self.cyclic += int(piece.cyclic.sum())
+        self.isolated += int(piece.isolated.sum())
+        self.loops += int(piece.loops.sum())
+        self.components.append(piece.components)
+        self.fingerprints.append(piece.fingerprints)
+
+
+def count_duplicates(graphs: GraphSet, fingerprints: NDArray[np.uint64]) -> int:
+    """Graphs with the structure of an earlier one. Those of one fingerprint are compared by `structure_digests`."""
+    _, group, sizes = np.unique(fingerprints, return_inverse=True, return_counts=True)
+    alike = np.flatnonzero(sizes[group] > 1)
+    if len(alike) == 0:
+        return 0
+    digests = structure_digests(graphs.subset(alike))
+    return len(digests) - len(set(digests))
+
+
+def histogram(counts: NDArray[np.int64], vocabulary: tuple[str, ...]) -> dict[str, int]:
     """How often each word occurs; most frequent first, ties in the order of the vocabulary."""
-    counts = np.bincount(values, minlength=len(vocabulary))
     order = np.argsort(-counts, kind="stable")
     return {vocabulary[i]: int(counts[i]) for i in order if counts[i]}
 
 
-def doubling_ranges(degrees: NDArray[np.int64]) -> dict[str, int]:
-    """Nodes by degree: 0, 1, 2, 3-4, 5-8, 9-16 ...
+def doubling_ranges(counts: NDArray[np.int64]) -> dict[str, int]:
+    """Nodes by degree: 0, 1, 2, 3-4, 5-8, 9-16 ..., from the number of nodes of each degree.
 
-    >>> doubling_ranges(np.array([0, 1, 1, 3, 4, 9]))
+    >>> doubling_ranges(np.bincount([0, 1, 1, 3, 4, 9]))
     {'0': 1, '1': 2, '3-4': 2, '9-16': 1}
     """
+    degrees = np.arange(len(counts))
     place = np.where(degrees < 2, degrees, np.ceil(np.log2(np.maximum(degrees, 1))).astype(np.int64) + 1)
-    counts = np.bincount(place)
+    sums = np.bincount(place, counts).astype(np.int64)
     names = ["0", "1", "2", *(f"{2**i + 1}-{2 ** (i + 1)}" for i in range(1, 64))]
-    return {names[i]: int(count) for i, count in enumerate(counts) if count}
+    return {names[i]: int(count) for i, count in enumerate(sums) if count}
 
 
-def name_hubs(graphs: GraphSet, degrees: NDArray[np.int64]) -> dict[str, int]:
-    """The nodes of the largest degrees above 2, by type, name (or number in the graph) and graph."""
+def name_hubs(graphs: GraphSet, found: list[tuple[int, int]]) -> dict[str, int]:
+    """(degree, node) of the largest degrees, those above 2, by type, name (or number in the graph) and graph."""
     hubs = {}
-    for node in np.argsort(-degrees, kind="stable")[:HUBS].tolist():
-        if degrees[node] > 2:
+    for degree, node in found:
+        if degree > 2:
             graph = graphs.graph_of(node)
             number = node - int(graphs.node_offsets[graph])
             label = graphs.node_names[node] if graphs.node_names is not None else ""
             kind = graphs.node_vocabulary[graphs.node_types[node]]
-            hubs[f"{kind} {label or number} (node {number}) in {graphs.graph_names[graph]}"] = int(
-                degrees[node]
-            )
+            hubs[f"{kind} {label or number} (node {number}) in {graphs.graph_names[graph]}"] = degree
     return hubs
-
-
-def connectivity(graphs: GraphSet, connection: str) -> tuple[int, NDArray[np.int32]]:
-    """(number of components, [nodes] component): weak or strong."""
-    # A third of a second to import, and only this needs it.
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    matrix = csr_array(
-        (np.ones(graphs.edges, np.int8), np.asarray(graphs.out_targets, np.int64), graphs.out_offsets),
-        shape=(graphs.nodes, graphs.nodes),
-    )
-    components, component = connected_components(matrix, directed=True, connection=connection)
-    return components, component
-
-
-def components_of_graphs(graphs: GraphSet) -> NDArray[np.int64]:
-    """[graphs] number of weakly connected components."""
-    if graphs.nodes == 0:
-        return np.zeros(len(graphs), np.int64)
-    _, component = connectivity(graphs, "weak")
-    _, first = np.unique(component, return_index=True)  # a component lies in one graph
-    return np.bincount(graphs.graphs_of(first), minlength=len(graphs))
-
-
-def count_cyclic(graphs: GraphSet, looping: NDArray[np.bool_]) -> int:
-    """Number of graphs with a directed cycle: a self-loop, or a strong component of two nodes or more."""
-    if graphs.nodes == 0:
-        return 0
-    components, component = connectivity(graphs, "strong")
-    in_cycle = looping | (np.bincount(component, minlength=components)[component] > 1)
-    return len(np.unique(graphs.graphs_of(np.flatnonzero(in_cycle))))
