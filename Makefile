@@ -36,8 +36,9 @@ endif
 	@$(BIN)/python -m pip install --quiet $(if $(HASHES),--no-deps,-c constraints.txt) --no-build-isolation -Ccmake.define.GRADE_WERROR=ON -e '.[dev]'
 	@touch $@
 
+# The main job: sample, train, search guided by the estimator, verify.
 demo: install
-	@$(BIN)/grade mine zoo -k 8 --contains 'Conv*' --max-in-degree 2 --max-out-degree 2 --rank-by graphs --top 20 --all --memory 2G --out demo-run
+	@$(BIN)/grade mine zoo -k 8 --contains 'Conv*' --max-in-degree 2 --max-out-degree 2 --rank-by estimator --top 20 --all --memory 2G --out demo-run
 	@$(BIN)/grade report demo-run
 	@echo "Open demo-run/report.html in a browser to look at them."
 

@@ -60,10 +60,11 @@ def ranking(
         raise InputError(f"There is no ranking named {name!r}; known: {', '.join(RANKINGS)}.")
 
     def score(lists: Counted) -> NDArray[np.float64]:
-        if name == "occurrences" and by_graph:
-            return lists.per_node(graphs)
+        counts = lists.counts
+        if by_graph and (name == "occurrences" or needs_estimator(name)):
+            counts = lists.per_node(graphs)
         if name == "occurrences" or (needs_estimator(name) and lists.patterns.size == START):
-            return lists.counts  # of 3 nodes they are exact: no estimator could do better
+            return counts  # of 3 nodes they are exact: no estimator could do better
         if name in ("graphs", "disjoint", "coverage", "mni"):
             return counted.of(name, lists) + tie_break(lists.counts)
         if saved is not None:
@@ -74,7 +75,7 @@ def ranking(
         scores = in_chunks(log_probability[lists.patterns.size], lists.patterns, deadline)
         if name == "probability":
             return scores
-        return posterior_mean(lists.counts, lists.relative_variances(), scores)
+        return posterior_mean(counts, lists.relative_variances(), scores)
 
     return score
 
