@@ -114,6 +114,80 @@ struct Collecting {
     return result;
   }
 
+  // All that is known of the wanted patterns that occur, in the order of their codes: what `absorb` takes.
+  nb::dict parts() {
+    std::vector<uint32_t> ids;
+    for (uint32_t id : collector.patterns().sorted()) {
+      if (collector[id].met) ids.push_back(id);
+    }
+    const size_t n = ids.size(), words = ExactSum::kWords;
+    auto [types, edges, automorphisms] = pattern_arrays(collector.patterns(), collector.automorphisms(), ids, k);
+    auto [met_out, met] = make_array<uint64_t>({n});
+    auto [graphs_out, graphs] = make_array<uint64_t>({n});
+    auto [covered_out, covered] = make_array<uint64_t>({n});
+    auto [known_out, known] = make_array<uint8_t>({n});
+    auto [complete_out, complete] = make_array<uint8_t>({n});
+    auto [counted_out, counted] = make_array<uint64_t>({n, words});
+    auto [squared_out, squared] = make_array<uint64_t>({n, words});
+    auto [per_node_out, per_node] = make_array<uint64_t>({n, words});
+    auto [offsets_out, offsets] = make_array<int64_t>({n + 1});
+    offsets[0] = 0;
+    const ExactSum nothing;
+    for (size_t i = 0; i < n; ++i) {
+      const Collected& list = collector[ids[i]];
+      met[i] = list.met;
+      graphs[i] = list.graphs;
+      covered[i] = list.covered;
+      known[i] = list.cover_known;
+      complete[i] = list.complete;
+      (list.counted ? *list.counted : nothing).write(counted + i * words);
+      (list.squared ? *list.squared : nothing).write(squared + i * words);
+      (list.per_node ? *list.per_node : nothing).write(per_node + i * words);
+      offsets[i + 1] = offsets[i] + static_cast<int64_t>(collector.listed(ids[i]));
+    }
+    const auto rows = static_cast<size_t>(offsets[n]);
+    auto [rows_out, occurrences] = make_array<uint32_t>({rows, size_t(k)});
+    auto [weights_out, weights] = make_array<double>({rows});
+    auto [priorities_out, priorities] = make_array<double>({rows});
+    for (size_t i = 0; i < n; ++i) {
+      const auto begin = static_cast<size_t>(offsets[i]);
+      collector.write_records(ids[i], occurrences + begin * k, weights + begin, priorities + begin);
+    }
+    nb::dict result;
+    result["node_types"] = types;
+    result["edges"] = edges;
+    result["automorphisms"] = automorphisms;
+    result["met"] = met_out;
+    result["graphs"] = graphs_out;
+    result["covered"] = covered_out;
+    result["cover_known"] = known_out;
+    result["complete"] = complete_out;
+    result["counted"] = counted_out;
+    result["squared"] = squared_out;
+    result["per_node"] = per_node_out;
+    result["offsets"] = offsets_out;
+    result["occurrences"] = rows_out;
+    result["weights"] = weights_out;
+    result["priorities"] = priorities_out;
+    return result;
+  }
+
+  void absorb(Matrix<uint16_t> types, Cube<uint8_t> edges, Vector<int64_t> automorphisms, Vector<uint64_t> met,
+              Vector<uint64_t> graphs, Vector<uint64_t> covered, Vector<uint8_t> cover_known,
+              Vector<uint8_t> complete, Matrix<uint64_t> counted, Matrix<uint64_t> squared,
+              Matrix<uint64_t> per_node, Vector<int64_t> offsets, Matrix<uint32_t> occurrences,
+              Vector<double> weights, Vector<double> priorities) {
+    auto flat = [](const auto& array) {
+      size_t size = 1;
+      for (size_t i = 0; i < array.ndim(); ++i) size *= array.shape(i);
+      return std::span(array.data(), size);
+    };
+    nb::gil_scoped_release release;
+    collector.absorb({flat(types), flat(edges), flat(automorphisms), flat(met), flat(graphs), flat(covered),
+                      flat(cover_known), flat(complete), flat(counted), flat(squared), flat(per_node), flat(offsets),
+                      flat(occurrences), flat(weights), flat(priorities)});
+  }
+
   nb::tuple lists(Vector<uint32_t> patterns) {
     for (size_t i = 0; i < patterns.size(); ++i) {
       if (patterns.data()[i] >= collector.patterns().size()) throw BadInput("there is no such pattern");
@@ -153,5 +227,9 @@ void bind_collect(nanobind::module_& m) {
       .def("list", &Collecting::list, "root"_a, "skip"_a, "most"_a, "progress"_a.none())
       .def("collect", &Collecting::collect, "first"_a, "divisors"_a, "complete"_a, "wanted"_a, "progress"_a.none())
       .def("result", &Collecting::result)
+      .def("parts", &Collecting::parts)
+      .def("absorb", &Collecting::absorb, "node_types"_a, "edges"_a, "automorphisms"_a, "met"_a, "graphs"_a,
+           "covered"_a, "cover_known"_a, "complete"_a, "counted"_a, "squared"_a, "per_node"_a, "offsets"_a,
+           "occurrences"_a, "weights"_a, "priorities"_a)
       .def("lists", &Collecting::lists, "patterns"_a);
 }

@@ -267,4 +267,76 @@ void Collector::write(std::span<const uint32_t> patterns, uint32_t* occurrences,
   });
 }
 
+void Collector::write_records(uint32_t pattern, uint32_t* occurrences, double* weights, double* priorities) {
+  Collected& list = lists_[pattern];
+  trim(list);
+  std::vector<uint32_t> order(list.records.size() / stride_);
+  std::iota(order.begin(), order.end(), 0u);
+  const uint32_t* const records = list.records.data();
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return std::lexicographical_compare(records + a * stride_, records + a * stride_ + k_, records + b * stride_,
+                                        records + b * stride_ + k_);
+  });
+  for (size_t place = 0; place < order.size(); ++place) {
+    const uint32_t* const record = records + order[place] * stride_;
+    std::transform(record, record + k_, occurrences + place * k_, [&](uint32_t id) { return id + first_node_; });
+    weights[place] = weight_of(record, k_);
+    priorities[place] = priority_of(record, k_);
+  }
+}
+
+void Collector::absorb(const CollectedArrays& other) {
+  const size_t n = other.automorphisms.size();
+  auto sized = [&](size_t size, size_t each) { return size == n * each; };
+  const size_t words = ExactSum::kWords;
+  if (!sized(other.types.size(), k_) || !sized(other.edges.size(), size_t(k_) * k_) || !sized(other.met.size(), 1) ||
+      !sized(other.graphs.size(), 1) || !sized(other.covered.size(), 1) || !sized(other.cover_known.size(), 1) ||
+      !sized(other.complete.size(), 1) || !sized(other.counted.size(), words) ||
+      !sized(other.squared.size(), words) || !sized(other.per_node.size(), words) || other.offsets.size() != n + 1 ||
+      other.offsets[0] != 0 || other.offsets[n] < 0 || !std::is_sorted(other.offsets.begin(), other.offsets.end()) ||
+      static_cast<size_t>(other.offsets[n]) != other.weights.size() ||
+      other.weights.size() != other.priorities.size() || other.weights.size() * k_ != other.occurrences.size()) {
+    throw BadInput("these are not the arrays of a collector of this size");
+  }
+  for (size_t row = 0; row < n; ++row) {
+    SmallGraph pattern;
+    pattern.k = k_;
+    std::copy_n(other.types.begin() + row * k_, k_, pattern.types.begin());
+    std::copy_n(other.edges.begin() + row * k_ * k_, k_ * k_, pattern.edges.begin());
+    const auto [id, fresh] = patterns_.insert(pattern);
+    if (fresh) {
+      automorphisms_.push_back(static_cast<uint64_t>(other.automorphisms[row]));
+      lists_.resize(patterns_.size());
+    }
+    Collected& list = lists_[id];
+    list.wanted = true;
+    list.complete = other.complete[row] != 0;
+    list.met += other.met[row];
+    list.graphs += static_cast<uint32_t>(other.graphs[row]);
+    list.covered += other.covered[row];
+    list.cover_known = list.cover_known && other.cover_known[row];
+    if (!list.complete && !list.counted) {
+      list.counted = std::make_unique<ExactSum>();
+      list.squared = std::make_unique<ExactSum>();
+    }
+    if (!list.complete) {
+      list.counted->add_words(other.counted.data() + row * words);
+      list.squared->add_words(other.squared.data() + row * words);
+    }
+    if (per_node_ && !list.per_node) list.per_node = std::make_unique<ExactSum>();
+    if (per_node_) list.per_node->add_words(other.per_node.data() + row * words);
+    for (auto at = static_cast<size_t>(other.offsets[row]); at < static_cast<size_t>(other.offsets[row + 1]); ++at) {
+      if (other.priorities[at] < list.floor) continue;
+      const uint32_t* const nodes = other.occurrences.data() + at * k_;
+      list.records.insert(list.records.end(), nodes, nodes + k_);
+      for (double number : {other.weights[at], other.priorities[at]}) {
+        const auto halves = std::bit_cast<std::array<uint32_t, 2>>(number);
+        list.records.insert(list.records.end(), halves.begin(), halves.end());
+      }
+    }
+    trim(list);
+  }
+  fit_room();
+}
+
 }  // namespace grade

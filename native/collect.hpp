@@ -29,6 +29,19 @@ struct Collected {
   bool cover_known = true;
 };
 
+// What a collector knows, as arrays [patterns, ...]: those of collectors of several slices of a set make that of the whole.
+struct CollectedArrays {
+  std::span<const uint16_t> types;         // [n, k]
+  std::span<const uint8_t> edges;          // [n, k, k]
+  std::span<const int64_t> automorphisms;  // [n]
+  std::span<const uint64_t> met, graphs, covered;
+  std::span<const uint8_t> cover_known, complete;
+  std::span<const uint64_t> counted, squared, per_node;  // [n, ExactSum::kWords]
+  std::span<const int64_t> offsets;                      // [n + 1] of the listed ones
+  std::span<const uint32_t> occurrences;                 // [rows, k] ids of the whole set
+  std::span<const double> weights, priorities;           // [rows]
+};
+
 class Collector {
  public:
   // Lists hold `most` occurrences; fewer, the same for all, where patterns and lists would take more than `room` bytes.
@@ -53,6 +66,11 @@ class Collector {
   size_t most() const { return most_; }
   size_t bytes_per_pattern() const;  // about, in all tables
   size_t listed(uint32_t pattern) const { return std::min(lists_[pattern].records.size() / stride_, most_); }
+
+  // Takes what the collector of another slice of the same set knows. From then on ids are those of the whole set.
+  void absorb(const CollectedArrays& other);
+  // Ids of the whole set, weights and priorities of a pattern's listed occurrences, in lexicographic order.
+  void write_records(uint32_t pattern, uint32_t* occurrences, double* weights, double* priorities);
 
   // Writes the listed occurrences of some patterns, in lexicographic order, one pattern after the other.
   void write(std::span<const uint32_t> patterns, uint32_t* occurrences, double* weights,

@@ -26,6 +26,20 @@ class ExactSum {
     for (int bin = 0; bin < kBins; ++bin) bins_[bin] += other.bins_[bin];
   }
 
+  // The sum as words, lowest first, to be stored and to be added again elsewhere.
+  static constexpr size_t kWords = 14;
+  void write(uint64_t* words) const {
+    for (int bin = 0; bin < kBins; ++bin) {
+      words[2 * bin] = static_cast<uint64_t>(bins_[bin]);
+      words[2 * bin + 1] = static_cast<uint64_t>(bins_[bin] >> 64);
+    }
+  }
+  void add_words(const uint64_t* words) {
+    for (int bin = 0; bin < kBins; ++bin) {
+      bins_[bin] += static_cast<__uint128_t>(words[2 * bin + 1]) << 64 | words[2 * bin];
+    }
+  }
+
   double value() const {
     double sum = 0;
     for (int bin = kBins; bin-- > 0;) sum += std::ldexp(static_cast<double>(bins_[bin]), kLowest + bin * kRange);

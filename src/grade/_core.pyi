@@ -342,6 +342,10 @@ class Collector:
         self, patterns: NDArray[np.uint32]
     ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64]]:
         """(offsets [m + 1], occurrences [n, k], weights [n]) of patterns by number."""
+    def parts(self) -> dict[str, NDArray[Any]]:
+        """All that is known, as arrays: occurrences with ids of the whole set of which the graph set is a slice."""
+    def absorb(self, **parts: NDArray[Any]) -> None:
+        """Take the `parts` of the collector of another slice; from then on ids are those of the whole set."""
 
 def populations(graph: Graph) -> NDArray[np.uint64]:
     """[n, 3] node type, type of the self-loop (0: none), and number of nodes of each class."""

@@ -187,8 +187,8 @@ def count(
     induced : whether edges that the pattern does not have are forbidden
     fusible : only occurrences that a compiler can fuse
     seconds_per_pattern, time_budget : when to stop counting; the count is then replaced by an unbiased estimate where
-        possible, and a lower bound otherwise engine, address : ``ray`` and the host:port of a Ray cluster; queries
-            and estimates run on this machine
+        possible, and a lower bound otherwise
+    engine, address : ``ray`` and the host:port of a Ray cluster; queries are answered on this machine
 
     >>> count("zoo-mini", ["Conv -> Relu", "Conv#1 -> Relu -> Conv#2"])
     occurrences  graphs  disjoint  coverage  pattern
@@ -204,15 +204,16 @@ def count(
         supports = verify_patterns(
             graph_set, wanted, seconds_per_pattern, total, used, progress, fusible, engine=where
         )
-    with suppress(OutOfTime):  # then lower bounds stay
-        supports = with_estimates(
-            graph_set,
-            wanted,
-            supports,
-            constraints=Constraints(fusible=fusible),
-            threads=used,
-            deadline=deadline,
-        )
+        with suppress(OutOfTime):  # then lower bounds stay
+            supports = with_estimates(
+                graph_set,
+                wanted,
+                supports,
+                constraints=Constraints(fusible=fusible),
+                threads=used,
+                deadline=deadline,
+                engine=where,
+            )
     return Counted(wanted, supports, graph_set, used)
 
 

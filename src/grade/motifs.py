@@ -288,6 +288,7 @@ def estimates(job: Job, levels: list[Level], found: dict[Place, Support]) -> dic
                     seed=derived(job.settings.seed, 99),
                     threads=job.threads,
                     deadline=Deadline.after(job.verify_until.left()).reporting(job.progress, "estimate"),
+                    engine=job.engine,
                 )
         except OutOfTime:
             job.cut_short = True

@@ -10,7 +10,6 @@ from grade import _core
 from grade.engine import LOCAL
 from grade.engine.matching import SpreadMatcher
 from grade.engine.parts import MOST_NODES, bounds_of
-from grade.engine.sums import exact_sums, joined, stretches
 from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.graphs.storage import load_graph_set, save_graph_set
@@ -181,21 +180,3 @@ def test_every_question_of_the_matcher(zoo: GraphSet, fusible: bool, blocks: int
 def same(ours: object, theirs: object) -> None:
     for one, other in zip(ours, theirs, strict=True):  # type: ignore[call-overload]  # arrays or lists
         assert np.array_equal(one, other), (one, other)
-
-
-def test_sums_do_not_depend_on_order_or_blocks() -> None:
-    random = np.random.default_rng(1)
-    ids = random.integers(0, 20, 5000)
-    weights = np.exp(random.normal(0, 12, 5000))
-    wanted = exact_sums(ids, weights, 20)
-    assert np.allclose(wanted, np.bincount(ids, weights, 20), rtol=1e-12)
-    order = random.permutation(5000)
-    assert np.array_equal(wanted, exact_sums(ids[order], weights[order], 20))
-    cuts = np.split(np.arange(5000), [7, 1234, 1235, 4000])
-    assert np.array_equal(wanted, joined(sum(stretches(ids[c], weights[c], 20) for c in cuts)))
-
-
-def test_sums_of_whole_numbers_are_whole() -> None:
-    ids = np.repeat(np.arange(3), [1, 0, 7])
-    assert exact_sums(ids, np.ones(8), 3).tolist() == [1.0, 0.0, 7.0]
-    assert len(exact_sums(np.zeros(0, int), np.zeros(0), 0)) == 0

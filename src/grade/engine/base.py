@@ -72,8 +72,12 @@ class Engine(Protocol):
 class LocalSpread:
     """The whole set as one block, for all threads of this machine."""
 
-    graphs: GraphSet
+    part: Part
     threads: int
+
+    @property
+    def graphs(self) -> GraphSet:
+        return self.part.graphs
 
     @property
     def bounds(self) -> list[tuple[int, int]]:
@@ -87,7 +91,7 @@ class LocalSpread:
         keep_going: KeepGoing | None = None,
     ) -> list[Any]:
         crew = Crew(self.threads, keep_going)
-        return [work(Part(self.graphs), crew, *shared, *(own[0] if own else ()))]
+        return [work(self.part, crew, *shared, *(own[0] if own else ()))]
 
     def get(self, handles: Sequence[Any]) -> list[Any]:
         return list(handles)
@@ -96,7 +100,7 @@ class LocalSpread:
         return handles[0]
 
     def matcher(self, fusible: bool = False) -> _core.Matcher:
-        return Part(self.graphs).matcher(fusible, None)
+        return self.part.matcher(fusible, None)
 
 
 class LocalEngine:
@@ -105,7 +109,7 @@ class LocalEngine:
     name = "local"
 
     def over(self, graphs: GraphSet, threads: int | None = None) -> LocalSpread:
-        return LocalSpread(graphs, thread_count(threads))
+        return LocalSpread(Part(graphs), thread_count(threads))
 
 
 LOCAL = LocalEngine()

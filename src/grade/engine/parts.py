@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from grade import _core
 from grade.graphs import GraphSet
+from grade.progress import Stopped
 
 FEWEST_NODES, MOST_NODES = 512, 2**18  # of a block, unless a graph is larger
 BLOCKS = 32  # of a set in between
@@ -24,6 +25,11 @@ class Crew:
 
     threads: int = 1
     keep_going: KeepGoing | None = None
+
+    def report(self, share: float) -> None:
+        """Say what share of the block is done; `Stopped` where that is the end of it."""
+        if self.keep_going is not None and self.keep_going(share) is False:
+            raise Stopped
 
 
 @dataclass(frozen=True, eq=False)

@@ -137,6 +137,7 @@ def beam_search(
             // (8 if constraints.fusible else 1),  # few of them have many occurrences
             seed=derived(seed, size, 0),
             threads=threads,
+            engine=engine,
             deadline=deadline,
         )
 
@@ -151,7 +152,7 @@ def beam_search(
         if narrow is not None and inputs == widest:
             return narrow, True, True
         if level is None:
-            return smallest(graphs, keeping(START), constraints, threads, deadline), True, True
+            return smallest(graphs, keeping(START), constraints, threads, deadline, engine), True, True
         smaller, inputs_before = listed(size - 1) if constraints.fusible else (None, 0)
         begun = level.lists
         if smaller is not None and inputs_before == widest:
@@ -201,7 +202,12 @@ def supported(lists: Choice, constraints: Constraints, supports: Supports) -> Ch
 
 
 def smallest(
-    graphs: GraphSet, keeping: Keeping, constraints: Constraints, threads: int, deadline: Deadline
+    graphs: GraphSet,
+    keeping: Keeping,
+    constraints: Constraints,
+    threads: int,
+    deadline: Deadline,
+    engine: Engine,
 ) -> Candidates:
     """All 3-node patterns that may grow."""
     if constraints.fusible:
@@ -209,7 +215,7 @@ def smallest(
             f"{graphs.origin} has more fusible sets of {START} nodes than fit the memory budget; raise `memory`, or"
             " set `max_in_degree`."
         )
-    lists = triples(graphs, constraints.may_grow, keeping, threads=threads, deadline=deadline)
+    lists = triples(graphs, constraints.may_grow, keeping, threads=threads, engine=engine, deadline=deadline)
     if len(lists) == 0 and _core.count_instances(graphs.core, START, threads, None) == 0:
         raise InputError(
             f"{graphs.origin} has no connected subgraph of {START} nodes; its largest graph has {graphs.largest} nodes."

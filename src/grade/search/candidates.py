@@ -6,16 +6,17 @@ and one more, just what `OccurrenceLists.thinned` needs to choose as if it had t
 nothing depends on the blocks.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grade import _core
+from grade.engine import Crew, Part, Spread, Work
+from grade.engine.parts import KeepGoing
 from grade.graphs import GraphSet, PatternTable
-from grade.progress import Deadline
 from grade.search.occurrence_lists import OccurrenceLists
 
 BLOCK = (
@@ -129,62 +130,122 @@ class Candidates:
         )
 
 
-class Collecting:
-    """Blocks of occurrences go in, candidates come out."""
+Judge = Callable[[PatternTable], tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]]
 
-    def __init__(
-        self,
-        graphs: GraphSet,
-        size: int,
-        keeping: Keeping,
-        judge: Callable[[PatternTable], tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]],
-        threads: int,
-        deadline: Deadline,
-    ) -> None:
+
+class Collecting:
+    """Occurrences of a block of graphs go in, piece by piece; candidates come out, or what makes them elsewhere."""
+
+    def __init__(self, part: Part, crew: Crew, size: int, keeping: Keeping, judge: Judge) -> None:
         """``judge`` returns for each new pattern the divisor of its weights, whether all its occurrences will come,
         and whether it is wanted.
         """
-        self.graphs, self.judge, self.deadline = graphs, judge, deadline
-        most = min(keeping.list_size + 1, 2**31)
-        self.collector = _core.Collector(
-            graphs.core, size, most, keeping.room, keeping.seed, keeping.per_node, 0, threads
-        )
+        self.graphs, self.judge, self.crew = part.graphs, judge, crew
+        self.collector = collector_for(part, crew, size, keeping)
 
-    def table(
-        self, types: NDArray[np.uint16], edges: NDArray[np.uint8], automorphisms: NDArray[np.int64]
-    ) -> PatternTable:
-        return PatternTable(
-            types, edges, automorphisms, self.graphs.node_vocabulary, self.graphs.edge_vocabulary
-        )
+    def collect(self, fresh: NewPatterns, share: float = 0.0) -> None:
+        """Take in the piece that the collector has made, after its new patterns have been judged.
 
-    def collect(self, fresh: NewPatterns) -> None:
-        """Take in the block that the collector has made, after its new patterns have been judged."""
+        ``share`` of the block is done by then.
+        """
         first, types, edges, automorphisms = fresh
-        divisors, complete, wanted = self.judge(self.table(types, edges, automorphisms))
+        divisors, complete, wanted = self.judge(table_of(self.graphs, types, edges, automorphisms))
         self.collector.collect(
             first,
             np.ascontiguousarray(divisors, np.float64),
             np.ascontiguousarray(complete, np.uint8),
             np.ascontiguousarray(wanted, np.uint8),
-            self.deadline.keep_going,
+            self.crew.keep_going,
         )
-        self.deadline.check()
+        self.crew.report(share)
 
-    def candidates(self, followed: bool = True) -> Candidates:
-        """The wanted patterns that occur, in the order of their codes."""
-        found = self.collector.result()
-        return Candidates(
-            self.table(found["node_types"], found["edges"], found["automorphisms"]),
-            found["numbers"],
-            found["counts"],
-            found["squares"],
-            found["per_node"],
-            found["met"],
-            found["graphs"],
-            found["coverage"],
-            found["coverage_known"],
-            found["complete"],
-            found["most"],
-            self.collector,
-            followed,
-        )
+
+def table_of(
+    graphs: GraphSet,
+    types: NDArray[np.uint16],
+    edges: NDArray[np.uint8],
+    automorphisms: NDArray[np.int64],
+) -> PatternTable:
+    return PatternTable(types, edges, automorphisms, graphs.node_vocabulary, graphs.edge_vocabulary)
+
+
+def collector_for(part: Part, crew: Crew, size: int, keeping: Keeping) -> _core.Collector:
+    most = min(keeping.list_size + 1, 2**31)
+    return _core.Collector(
+        part.graphs.core,
+        size,
+        most,
+        keeping.room,
+        keeping.seed,
+        keeping.per_node,
+        part.first_node,
+        crew.threads,
+    )
+
+
+def gathered(
+    spread: Spread,
+    work: Work,
+    *shared: Any,
+    size: int,
+    keeping: Keeping,
+    own: Sequence[tuple[Any, ...]] | None = None,
+    keep_going: KeepGoing | None = None,
+    followed: bool = True,
+) -> Candidates:
+    """The candidates of all blocks, of each of which ``work`` makes a `Collecting`.
+
+    The collectors of several blocks are joined as arrays, as a tree: of every pattern the sums, and again the listed
+    ones with the highest priorities.
+    """
+    if len(spread.bounds) == 1:
+        (collecting,) = spread.get(spread.begin(work, *shared, own=own, keep_going=keep_going))
+        return candidates_of(spread.graphs, collecting.collector, followed)
+    handles = spread.begin(parts_of, work, shared, size, keeping, own=own, keep_going=keep_going)
+    _, _, parts = spread.merged(handles, join_parts, keep_going)
+    return candidates_of(spread.graphs, joined([(size, keeping, parts)]), followed)
+
+
+Parts = tuple[int, Keeping, dict[str, NDArray[Any]]]  # nodes of a pattern, ...
+
+
+def parts_of(
+    part: Part, crew: Crew, work: Work, shared: tuple[Any, ...], size: int, keeping: Keeping, *own: Any
+) -> Parts:
+    collecting: Collecting = work(part, crew, *shared, *own)
+    return size, keeping, collecting.collector.parts()
+
+
+def join_parts(several: Sequence[Parts]) -> Parts:
+    """What is known of several slices as of one."""
+    size, keeping, _ = several[0]
+    return size, keeping, joined(several).parts()
+
+
+def joined(several: Sequence[Parts]) -> _core.Collector:
+    size, keeping, _ = several[0]
+    nothing = GraphSet.from_edges(node_counts=[], node_types=[], edge_counts=[], edges=[], node_vocabulary=[])
+    collector = collector_for(Part(nothing), Crew(), size, keeping)
+    for _, _, parts in several:
+        collector.absorb(**parts)
+    return collector
+
+
+def candidates_of(graphs: GraphSet, collector: _core.Collector, followed: bool) -> Candidates:
+    """The wanted patterns that occur, in the order of their codes."""
+    found = collector.result()
+    return Candidates(
+        table_of(graphs, found["node_types"], found["edges"], found["automorphisms"]),
+        found["numbers"],
+        found["counts"],
+        found["squares"],
+        found["per_node"],
+        found["met"],
+        found["graphs"],
+        found["coverage"],
+        found["coverage_known"],
+        found["complete"],
+        found["most"],
+        collector,
+        followed,
+    )

@@ -304,14 +304,23 @@ class Constraints(Settings):
             return np.zeros(0, np.uint8)
         return self.allowed_types(graphs)[graphs.node_types].astype(np.uint8)
 
-    def distances(self, graphs: GraphSet, steps: int) -> NDArray[np.uint8]:
-        """[nodes] steps, directions aside, to the nearest node of the wanted type; empty where none is wanted. With
-        several wanted types it is the rarest: a pattern needs them all.
+    def rarest_wish(self, graphs: GraphSet) -> str | None:
+        """Of the types that are asked for that with the fewest nodes; None without a wish."""
+        if len(self.contains) < 2:
+            return self.contains[0] if self.contains else None
+        nodes = np.bincount(graphs.node_types, minlength=len(graphs.node_vocabulary))
+        return min(
+            self.contains, key=lambda glob: nodes[matching_types([glob], graphs.node_vocabulary)].sum()
+        )
+
+    def distances(self, graphs: GraphSet, steps: int, wish: str | None) -> NDArray[np.uint8]:
+        """[nodes] steps, directions aside, to the nearest node of a type that is asked for; empty without a wish.
+
+        A pattern needs all types that are asked for, so it needs the rarest.
         """
-        wishes = [matching_types([glob], graphs.node_vocabulary)[graphs.node_types] for glob in self.contains]
-        if not wishes:
+        if wish is None:
             return np.zeros(0, np.uint8)
-        return distances_to(graphs, min(wishes, key=np.count_nonzero), steps)
+        return distances_to(graphs, matching_types([wish], graphs.node_vocabulary)[graphs.node_types], steps)
 
 
 def distances_to(graphs: GraphSet, wanted: NDArray[np.bool_], steps: int) -> NDArray[np.uint8]:

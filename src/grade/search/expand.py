@@ -16,15 +16,18 @@ s(C) counts the nodes u that no edge of C enters; each can have been the last to
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grade import _core
+from grade.engine import LOCAL, Crew, Engine, Part
 from grade.graphs import GraphSet, PatternTable
 from grade.graphs.node_deletions import connected_parts
 from grade.progress import NEVER, Deadline
-from grade.search.candidates import BLOCK, Candidates, Collecting, Keeping, Wanted
+from grade.search.candidates import BLOCK, Candidates, Collecting, Keeping, Wanted, gathered
 from grade.search.constraints import UNLIMITED, Constraints, inner_edges
 from grade.search.occurrence_lists import OccurrenceLists
 
@@ -40,6 +43,7 @@ def grow(
     seed: int,
     wanted: Wanted | None = None,
     threads: int = 1,
+    engine: Engine = LOCAL,
     deadline: Deadline = NEVER,
 ) -> Candidates:
     """All patterns that grow from the lists by one node, counted, with a few of their occurrences.
@@ -51,49 +55,124 @@ def grow(
     wanted : which patterns to collect; those that the constraints let grow if left out
     deadline : when it passes, the work is dropped and `OutOfTime` raised
     """
-    limits = (
-        constraints.allowed_nodes(graphs),
-        constraints.distances(graphs, steps_left + 1),
-        steps_left,
-        constraints.max_in_degree or UNLIMITED,
-        constraints.max_out_degree or UNLIMITED,
-        constraints.max_edges or UNLIMITED,
-        graphs.fusible_index if constraints.fusible else None,
-    )
+    spread = engine.over(graphs, threads)
     by_graph = np.argsort(lists.occurrences[:, 0], kind="stable")  # ids of a graph are consecutive
-    occurrences = lists.occurrences[by_graph]
-    owner = lists.pattern_of_row[by_graph]
-    ways = _core.growth_counts(graphs.core, occurrences, *limits, threads, deadline.keep_going)
-    rates = growth_rates(np.bincount(owner, ways, len(lists)).astype(np.float64), capacity)
-    weights, rate_of_row = lists.weights[by_graph], rates[owner]
-    met_in_full = np.append(lists.complete & (rates >= 1), False)  # -1 stands for "not in B"
+    occurrences, weights, owner = (
+        lists.occurrences[by_graph],
+        lists.weights[by_graph],
+        lists.pattern_of_row[by_graph],
+    )
+    nodes = graphs.node_offsets[[0, *(last for _, last in spread.bounds)]]
+    cuts = np.searchsorted(occurrences[:, 0], nodes).tolist()
+    rows = [slice(*pair) for pair in pairwise(cuts)]  # of each block
+    limits = Limits(constraints, constraints.rarest_wish(graphs), steps_left)
+    counted = spread.begin(
+        count_ways, limits, own=[(occurrences[some],) for some in rows], keep_going=deadline.keep_going
+    )
+    ways = spread.get(counted)
+    sums = np.bincount(owner, np.concatenate(ways), len(lists)).astype(np.float64)
+    rates = growth_rates(sums, capacity)
+    begun = Begun(lists.patterns, lists.complete & (rates >= 1), wanted or constraints.may_grow)
+    return gathered(
+        spread,
+        grow_block,
+        limits,
+        begun,
+        keeping,
+        seed,
+        size=lists.patterns.size + 1,
+        keeping=keeping,
+        own=[(occurrences[some], weights[some], rates[owner[some]], ways[i]) for i, some in enumerate(rows)],
+        keep_going=deadline.keep_going,
+        followed=bool((rates >= 1).all()),
+    )
+
+
+NativeLimits = tuple[NDArray[np.uint8], NDArray[np.uint8], int, int, int, int, _core.FusibleIndex | None]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What every grown occurrence must satisfy."""
+
+    constraints: Constraints
+    wish: str | None  # the rarest type of the whole set among those that are wished for
+    steps_left: int
+
+    def of(self, part: Part) -> NativeLimits:
+        """As the native core takes them, of one block of graphs."""
+        constraints, graphs = self.constraints, part.graphs
+        if part.known.get("limits", (None,))[0] != self:
+            near = constraints.distances(graphs, self.steps_left + 1, self.wish)
+            part.known["limits"] = (self, constraints.allowed_nodes(graphs), near)
+        _, allowed, distances = part.known["limits"]
+        return (
+            allowed,
+            distances,
+            self.steps_left,
+            constraints.max_in_degree or UNLIMITED,
+            constraints.max_out_degree or UNLIMITED,
+            constraints.max_edges or UNLIMITED,
+            graphs.fusible_index if constraints.fusible else None,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Begun:
+    """The patterns B from which a step begins."""
+
+    patterns: PatternTable
+    met_in_full: NDArray[np.bool_]  # [B] every occurrence is listed and grown in every way
+    wanted: Wanted  # which patterns to collect
 
     def judge(
-        patterns: PatternTable,
+        self, patterns: PatternTable, fusible: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         """s(C), whether every occurrence is met, and whether C is wanted."""
-        parents = connected_parts(patterns, lists.patterns)
-        if constraints.fusible:  # a fusible set stays so when a node is removed that no edge enters
+        parents = connected_parts(patterns, self.patterns)
+        if fusible:  # a fusible set stays so when a node is removed that no edge enters
             parents[inner_edges(patterns).any(axis=1)] = -1
+        met_in_full = np.append(self.met_in_full, False)  # -1 stands for "not in B"
         complete = np.any(met_in_full[parents], axis=1)
-        parts = (parents >= 0).sum(axis=1)
-        return parts.astype(np.float64), complete, (wanted or constraints.may_grow)(patterns)
+        return (parents >= 0).sum(axis=1).astype(np.float64), complete, self.wanted(patterns)
 
-    collecting = Collecting(graphs, lists.patterns.size + 1, keeping, judge, threads, deadline)
-    for begin, end, shares in blocks(graphs.graphs_of(occurrences[:, 0]), ways * rate_of_row, BLOCK):
+
+def count_ways(part: Part, crew: Crew, limits: Limits, occurrences: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """[n] in how many ways each occurrence of a block grows."""
+    rows = part.local(occurrences)
+    return _core.growth_counts(part.graphs.core, rows, *limits.of(part), crew.threads, crew.keep_going)
+
+
+def grow_block(
+    part: Part,
+    crew: Crew,
+    limits: Limits,
+    begun: Begun,
+    keeping: Keeping,
+    seed: int,
+    occurrences: NDArray[np.uint32],
+    weights: NDArray[np.float64],
+    rates: NDArray[np.float64],
+    ways: NDArray[np.uint32],
+) -> Collecting:
+    """What grows from the listed occurrences of one block of graphs, ordered by graph."""
+    rows, given, fusible = part.local(occurrences), limits.of(part), limits.constraints.fusible
+    size = begun.patterns.size + 1
+    collecting = Collecting(part, crew, size, keeping, lambda patterns: begun.judge(patterns, fusible))
+    for begin, end, shares in blocks(part.graphs.graphs_of(rows[:, 0]), ways * rates, BLOCK):
         for share in range(shares):
             fresh = collecting.collector.grow(
-                occurrences[begin:end],
+                rows[begin:end],
                 weights[begin:end],
-                rate_of_row[begin:end],
-                *limits,
+                rates[begin:end],
+                *given,
                 share,
                 shares,
                 seed,
-                deadline.keep_going,
+                crew.keep_going,
             )
-            collecting.collect(fresh)
-    return collecting.candidates(followed=bool((rates >= 1).all()))
+            collecting.collect(fresh, end / len(rows))
+    return collecting
 
 
 def blocks(
@@ -106,9 +185,11 @@ def blocks(
     >>> list(blocks(np.array([0, 0, 1, 2, 2]), np.array([3.0, 3.0, 4.0, 9.0, 16.0]), 10))
     [(0, 3, 1), (3, 5, 3)]
     """
+    if len(graph_of_row) == 0:
+        return
     begins = np.flatnonzero(np.diff(graph_of_row, prepend=-1))
     ends = np.append(begins[1:], len(graph_of_row)).tolist()
-    sums = np.add.reduceat(expected, begins).tolist() if len(begins) else []
+    sums = np.add.reduceat(expected, begins).tolist()
     first, held = 0, 0.0
     for begin, end, number in zip(begins.tolist(), ends, sums, strict=True):
         if held and held + number > most:

@@ -3,10 +3,12 @@ million for 30 million nodes).
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
+from grade.engine import LOCAL, Crew, Engine, Part
 from grade.graphs import GraphSet, PatternTable
 from grade.progress import NEVER, Deadline
-from grade.search.candidates import BLOCK, Candidates, Collecting, Keeping, Wanted
+from grade.search.candidates import BLOCK, Candidates, Collecting, Keeping, Wanted, gathered
 
 SIZE = 3
 
@@ -17,6 +19,7 @@ def triples(
     keeping: Keeping,
     *,
     threads: int = 1,
+    engine: Engine = LOCAL,
     deadline: Deadline = NEVER,
 ) -> Candidates:
     """The wanted patterns of three nodes; their counts are those of all occurrences.
@@ -28,12 +31,23 @@ def triples(
     ([1.0, 1.0], ['conv -> relu#1 -> relu#2', 'relu#1 -> relu#2 -> relu#3'])
     """
 
-    def judge(patterns: PatternTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    spread = engine.over(graphs, threads)
+    return gathered(
+        spread, collect_triples, wanted, keeping, size=SIZE, keeping=keeping, keep_going=deadline.keep_going
+    )
+
+
+def collect_triples(part: Part, crew: Crew, wanted: Wanted, keeping: Keeping) -> Collecting:
+    """Those of one block of graphs."""
+
+    def judge(
+        patterns: PatternTable,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         return np.ones(len(patterns)), np.ones(len(patterns), bool), wanted(patterns)
 
-    collecting = Collecting(graphs, SIZE, keeping, judge, threads, deadline)
+    collecting = Collecting(part, crew, SIZE, keeping, judge)
     root = skip = 0
-    while root < graphs.nodes:
-        root, skip, fresh = collecting.collector.list(root, skip, BLOCK, deadline.keep_going)
-        collecting.collect(fresh)
-    return collecting.candidates()
+    while root < part.graphs.nodes:
+        root, skip, fresh = collecting.collector.list(root, skip, BLOCK, crew.keep_going)
+        collecting.collect(fresh, root / part.graphs.nodes)
+    return collecting

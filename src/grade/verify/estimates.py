@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from grade.engine import LOCAL, Engine
 from grade.graphs import GraphSet, Pattern, PatternTable
 from grade.graphs.node_deletions import without
 from grade.graphs.queries import Query
@@ -46,6 +47,7 @@ def with_estimates(
     seed: int = SEED,
     threads: int = 1,
     deadline: Deadline = NEVER,
+    engine: Engine = LOCAL,
 ) -> list[Support]:
     """The supports, with unbiased estimates in place of occurrences that are lower bounds.
 
@@ -85,6 +87,7 @@ def with_estimates(
             seed=derived(seed, replicate),
             threads=threads,
             deadline=deadline,
+            engine=engine,
         )
         for replicate in range(REPLICATES)
     ]
@@ -161,6 +164,7 @@ def draw_counts(
     seed: int,
     threads: int = 1,
     deadline: Deadline = NEVER,
+    engine: Engine = LOCAL,
 ) -> list[NDArray[np.float64]]:
     """One replicate: unbiased counts of all patterns of a family, in its order. Nothing where there are more fusible
     sets of 3 nodes than the bounds allow.
@@ -178,7 +182,9 @@ def draw_counts(
         if lists is None:
             return []
     else:
-        lists = triples(graphs, among(family[0]), keeping(1), threads=threads, deadline=deadline).lists()
+        lists = triples(
+            graphs, among(family[0]), keeping(1), threads=threads, engine=engine, deadline=deadline
+        ).lists()
     found = [lists.aligned(family[0]).counts]
     for step, kept in enumerate(family[1:], start=1):
         lists = grow(
@@ -191,6 +197,7 @@ def draw_counts(
             seed=derived(seed, step, 0),
             wanted=among(kept),
             threads=threads,
+            engine=engine,
             deadline=deadline,
         ).lists()
         found.append(lists.aligned(kept).counts)
