@@ -3,7 +3,7 @@
 Work on a graph set is a *block function*: it gets a block of graphs (`Part`) and a `Crew`, and returns arrays. The
 results of several blocks are joined by a *merge*, which gives the same for any division into blocks and on any
 machine: whole numbers are added, lists follow each other in the order of the graphs, and sums of weights are exact
-(`grade.engine.sums`). So every engine finds the same, to the last bit. This machine takes the whole set as one block,
+(native/exact_sum.hpp). So every engine finds the same, to the last bit. This machine takes the whole set as one block,
 with all threads; a cluster takes many blocks with one thread each.
 """
 
