@@ -12,23 +12,28 @@ was left out.
 """
 
 import argparse
+import hashlib
 import json
 import lzma
 import os
 import re
 import signal
-import sys
 import time
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from makers import specs
+from makers.warm import Candidate
+
+from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.graphs.concatenation import join
 from grade.graphs.digests import structure_digests
-from grade.sampling.census import take_census
+from grade.sampling.census import Census, take_census
 from grade.settings import ReadSettings
 from grade.sources import load
 from grade.sources.model_zoos import timm_models, transformers_models
@@ -39,42 +44,50 @@ from grade.sources.worker_pool import Failure, Limits, read_in_workers
 HERE = Path(__file__).parent
 PACKED = HERE / "zoo-large.npz.xz"
 SETTINGS = ReadSettings(names="onnx")  # so that the set can be compared with ONNX files
+LATER = 3  # turns by which a rank is put off
 DISTRIBUTIONS = {"open_clip": "open_clip_torch"}  # where the name on PyPI is another
 
 
 def candidates() -> list[tuple[str, Item]]:
     """(package, input) of every model that can be tried; families take turns."""
-    sys.path.insert(0, str(HERE))
-    from makers import specs
-
-    found = [("timm", item) for item in timm_models("*")]
-    found += [("transformers", item) for item in transformers_models("*")]
-    found += [(package, Item("torch", spec)) for package, spec in specs()]
-    turns: dict[tuple[str, str], int] = defaultdict(int)
+    found = [("timm", item.place, "", 0) for item in listed(timm_models)]
+    found += [("transformers", item.place, item.place, 0) for item in listed(transformers_models)]
+    found += list(specs())
+    turns: Counter[tuple[str, str]] = Counter()
     ranked = []
-    for package, item in sorted(found, key=lambda pair: pair[1].place):
-        model = re.split(r"[:.]", item.place)[-1]
-        family = package, re.split(r"[\d_/-]", model.lower())[0]
-        ranked.append((turns[family], item.place, package, item))
-        turns[family] += 1
-    return [(package, item) for _, _, package, item in sorted(ranked, key=lambda row: row[:2])]
+    for package, place, family, rank in sorted(found):
+        model = re.split(r"[:.]", place)[-1].lower()
+        kin = package, family or re.split(r"[\d_/-]", model)[0]
+        ranked.append((turns[kin] + LATER * rank, place, package))
+        turns[kin] += 1
+    return [(package, Candidate("warm", place)) for _, place, package in sorted(ranked)]
 
 
-def tried(manifest: Path) -> Iterator[dict[str, Any]]:
-    """The lines of the manifest; one that a kill cut off is left out."""
+def listed(models: Callable[[str], list[Item]]) -> list[Item]:
+    """All models of a package, none where it is not installed."""
+    try:
+        return models("*")
+    except InputError as error:
+        print(error, flush=True)
+        return []
+
+
+def tried(manifest: Path) -> list[dict[str, Any]]:
+    """The last line of every model of the manifest; a line that a kill cut off is left out."""
+    rows: dict[str, dict[str, Any]] = {}
     if manifest.is_file():
         for line in manifest.read_text(encoding="utf-8").splitlines():
-            try:
-                yield json.loads(line)
-            except ValueError:
-                continue
+            with suppress(ValueError):
+                row = json.loads(line)
+                rows[row["spec"]] = row
+    return sorted(rows.values(), key=lambda row: str(row["spec"]))
 
 
-def collect(work: Path, limits: Limits, until: float) -> None:
+def collect(work: Path, limits: Limits, until: float, again: bool) -> None:
     """Try every model that was not tried yet."""
     (work / "graphs").mkdir(parents=True, exist_ok=True)
     manifest = work / "manifest.jsonl"
-    done = {row["spec"] for row in tried(manifest)}
+    done = {row["spec"] for row in tried(manifest) if not (again and row["skipped"])}
     waiting = [(package, item) for package, item in candidates() if item.place not in done]
     package_of = {item.place: package for package, item in waiting}
     print(f"{len(done)} models tried before, {len(waiting)} to go", flush=True)
@@ -128,7 +141,7 @@ def row_of(
 
 def pack(work: Path, packed: Path, results: Path) -> None:
     """One set of all that was captured and is distinct, and its counts."""
-    rows = sorted(tried(work / "manifest.jsonl"), key=lambda row: str(row["spec"]))
+    rows = tried(work / "manifest.jsonl")
     captured = [row for row in rows if not row["skipped"]]
     first: dict[str, dict[str, Any]] = {}
     for row in captured:
@@ -140,15 +153,20 @@ def pack(work: Path, packed: Path, results: Path) -> None:
         parts.append(join([graphs], name).renamed([name]))
     whole = join(parts, "zoo-large")
     plain = packed.with_suffix("")
-    write_npz(whole, plain, compressed=False)
-    packed.write_bytes(lzma.compress(plain.read_bytes(), preset=9 | lzma.PRESET_EXTREME))
+    write_npz(whole, plain, compressed=False, names_as_bytes=True)
+    packed.write_bytes(lzma.compress(plain.read_bytes(), preset=9))
     plain.unlink()
     again = load(f"zoo-large:{packed}")
     censuses = {}
     for k in range(3, min(5, again.largest) + 1):
         census = take_census(again, k)
-        censuses[str(k)] = {"instances": census.instances, "patterns": len(census.patterns)}
-    (results / "manifest.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        censuses[str(k)] = {
+            "instances": census.instances,
+            "patterns": len(census.patterns),
+            "digest": digest_of_counts(census),
+        }
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (results / "manifest.jsonl.xz").write_bytes(lzma.compress(lines.encode()))
     data = {
         "digest": again.digest,
         "tried": len(rows),
@@ -165,6 +183,12 @@ def pack(work: Path, packed: Path, results: Path) -> None:
     }
     (results / "large.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(data, indent=1))
+
+
+def digest_of_counts(census: Census) -> str:
+    """SHA-256 of all patterns, by their text in order, with their counts."""
+    counts = sorted(zip(map(str, census.patterns), census.counts.tolist(), strict=True))
+    return hashlib.sha256(json.dumps(counts).encode()).hexdigest()
 
 
 def main() -> None:
@@ -184,6 +208,7 @@ def main() -> None:
     parser.add_argument(
         "--stop-after", type=float, default=86_400.0, help="seconds after which no model is begun"
     )
+    parser.add_argument("--again", action="store_true", help="try those again that were left out")
     arguments = parser.parse_args()
     if arguments.pack:
         pack(arguments.work, arguments.packed, arguments.results)
@@ -191,7 +216,7 @@ def main() -> None:
         os.nice(19)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         limits = Limits(arguments.seconds, arguments.memory)
-        collect(arguments.work, limits, time.monotonic() + arguments.stop_after)
+        collect(arguments.work, limits, time.monotonic() + arguments.stop_after, arguments.again)
 
 
 if __name__ == "__main__":

@@ -42,20 +42,25 @@ def test_what_was_tried_is_not_tried_again_and_what_is_distinct_is_packed(
 ) -> None:
     (tmp_path / "some_models.py").write_text(MODELS)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
     names = ["one", "broken", "tiny", "two", "wide"]
     command: dict[str, Any] = runpy.run_path(str(SCRIPT))
     found = [("some", Item("torch", f"torch:some_models:{name}")) for name in names]
     monkeypatch.setitem(command["collect"].__globals__, "candidates", lambda: found)
     work = tmp_path / "work"
-    command["collect"](work, Limits(), time.monotonic())  # one model, then the time is over
+    command["collect"](work, Limits(), time.monotonic(), again=False)  # one model, then the time is over
     lines = (work / "manifest.jsonl").read_text().splitlines()
     assert [json.loads(line)["model"] for line in lines] == ["one"]
     with (work / "manifest.jsonl").open("a") as manifest:
         manifest.write('{"spec": "torch:some_models:bro')  # as a kill leaves it
         manifest.write("\n")
-    command["collect"](work, Limits(), time.monotonic() + 1000)
+    command["collect"](work, Limits(), time.monotonic() + 1000, again=False)
+    before = (work / "manifest.jsonl").read_text().splitlines()
+    command["collect"](work, Limits(), time.monotonic() + 1000, again=True)
+    once_more = (work / "manifest.jsonl").read_text().splitlines()[len(before) :]
+    assert [json.loads(line)["model"] for line in once_more] == ["broken", "tiny"]
     rows = {row["model"]: row for row in command["tried"](work / "manifest.jsonl")}
-    assert list(rows) == names
+    assert sorted(rows) == sorted(names)
     assert {name: row["nodes"] for name, row in rows.items()} == {
         "one": 3,
         "broken": 0,
@@ -81,17 +86,30 @@ def test_what_was_tried_is_not_tried_again_and_what_is_distinct_is_packed(
         5,
         graphs.digest,
     ]
-    assert counts["census"]["3"] == {"instances": 1, "patterns": 1}
+    assert (counts["census"]["3"]["instances"], counts["census"]["3"]["patterns"]) == (1, 1)
 
 
 def test_families_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sizes of one family one after the other; models of a later rank behind all first ones."""
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
     command: dict[str, Any] = runpy.run_path(str(SCRIPT))
     names = ["resnet18", "resnet34", "vit_base", "vit_large", "vgg11"]
     listed = [Item("timm", f"timm:{name}") for name in names]
-    for name, found in (("timm_models", listed), ("transformers_models", [])):
-        monkeypatch.setitem(command["candidates"].__globals__, name, lambda _, found=found: found)
-    monkeypatch.setitem(
-        __import__("sys").modules, "makers", type("Makers", (), {"specs": staticmethod(list)})
-    )
-    order = [item.place.removeprefix("timm:") for _, item in command["candidates"]()]
-    assert order == ["resnet18", "vgg11", "vit_base", "resnet34", "vit_large"]
+    heads = [("other", f"torch:makers:heads.{name}", "Bert", 1) for name in ("BertForA", "BertForB")]
+    known = {
+        "timm_models": lambda _: listed,
+        "transformers_models": lambda _: [],
+        "specs": lambda: heads,
+    }
+    for name, found in known.items():
+        monkeypatch.setitem(command["candidates"].__globals__, name, found)
+    order = [item.place.rpartition(":")[2] for _, item in command["candidates"]()]
+    assert order == [
+        "resnet18",
+        "vgg11",
+        "vit_base",
+        "resnet34",
+        "vit_large",
+        "heads.BertForA",
+        "heads.BertForB",
+    ]

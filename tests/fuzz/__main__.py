@@ -1,6 +1,7 @@
 """Damages files, folders and arguments, runs commands on them, and judges how they end.
 
 Run: make fuzz, or python -m tests.fuzz [--cases N] [--seed S] [--jobs J] [--only NUMBER] [--results FILE]
+Long runs in pieces: with --state FILE --minutes M a run stops after M minutes, and goes on when it is repeated.
 
 Every command must end with exit code 0, 2 or 130 (1 where the machine fails), without a traceback, without
 leaving half a file, within limits of memory and time. A refusal is one sentence that names what is damaged. What
@@ -20,18 +21,20 @@ import sys
 import tempfile
 import time
 import traceback
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 
 import grade
+from grade.files import whole_file
 from tests.fuzz.cases import Case, make_case
 from tests.fuzz.running import PATIENCE, Ending, run
 from tests.fuzz.seeds import FOLDERS, commands_on, make_seeds
 
+PIECE = 100  # cases between two looks at the clock
 MOST_RESIDENT = 2 << 30  # bytes
 SEALED = (*FOLDERS, "census.npz", "census.parquet")  # what carries checksums
 TEMPORARY = re.compile(r"\.[0-9a-f]{12}-")
@@ -156,6 +159,51 @@ class Fuzzer:
                 raise RuntimeError("a worker of the harness failed")
 
 
+@dataclass
+class Record:
+    """What came of the cases so far, for a run in pieces."""
+
+    seed: int
+    done: int = 0
+    minutes: float = 0.0
+    failures: int = 0
+    slowest: float = 0.0
+    totals: dict[str, int] = field(default_factory=dict)  # by "kind outcome"
+
+    @classmethod
+    def load(cls, path: Path | None, seed: int) -> "Record":
+        record = cls(**json.loads(path.read_text())) if path is not None and path.is_file() else cls(seed)
+        if record.seed != seed:
+            raise SystemExit(f"{path} is of seed {record.seed}, not {seed}; name another file.")
+        return record
+
+    def save(self, path: Path | None) -> None:
+        if path is not None:
+            with whole_file(path) as temporary:
+                temporary.write_text(json.dumps(asdict(self)))
+
+    def add(self, result: dict[str, Any]) -> None:
+        self.done += 1
+        self.failures += bool(result["faults"])
+        self.slowest = max(self.slowest, result["seconds"])
+        key = f"{result['kind']} {result['outcome']}"
+        self.totals[key] = self.totals.get(key, 0) + 1
+
+    def summary(self) -> list[str]:
+        lines = [
+            f"{self.done:,} cases of seed {self.seed} in {self.minutes:.1f} minutes: {self.failures} failures."
+            f" The slowest took {self.slowest:.1f} s.",
+            "",
+            "| damaged | done | refused | interrupted | other |",
+            "|---|---|---|---|---|",
+        ]
+        for kind in sorted({key.split()[0] for key in self.totals}):
+            outcomes = ("done", "refused", "interrupted", "other")
+            counts = [self.totals.get(f"{kind} {outcome}", 0) for outcome in outcomes]
+            lines.append(f"| {kind} | {' | '.join(f'{count:,}' for count in counts)} |")
+        return lines
+
+
 def import_all() -> None:
     """Everything that commands import when they need it, once, before the forks."""
     for name in ("onnx", "pyarrow.parquet", "scipy.stats", "defusedxml.ElementTree", "sqlite3", "jinja2"):
@@ -174,12 +222,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", type=int, nargs="*", help="numbers of the cases to run")
+    parser.add_argument("--state", type=Path, help="file that a run in pieces goes on from")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="with --state: length of a piece")
     parser.add_argument("--results", type=Path, help="write a summary to this file")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     import_all()
     begin = time.monotonic()
     root = Path(tempfile.mkdtemp(prefix="grade-fuzz-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
+    record = Record.load(arguments.state, arguments.seed)
+    minutes_before = record.minutes
     try:
         (root / "seeds").mkdir()
 
@@ -191,34 +243,27 @@ def main() -> int:
         fuzzer = Fuzzer(root / "seeds", arguments.seed, root)
         for argv in {argv for name in SEALED for argv in commands_on(name)}:
             fuzzer.expected((*argv, "--json"))  # also a check that every command works on what is whole
-        numbers = arguments.only or range(arguments.cases)
-        totals, failures, slowest = Counter[tuple[str, str]](), 0, 0.0
-        for result in fuzzer.work_through(numbers, arguments.jobs):
-            totals[result["kind"], result["outcome"]] += 1
-            slowest = max(slowest, result["seconds"])
-            if result["faults"] or arguments.only:
-                failures += bool(result["faults"])
-                name = f"case {result['number']} ({result['kind']}, {result['outcome']})"
-                print(f"{name}: {', '.join(result['faults'])}; {result['words']}", flush=True)
+        numbers = arguments.only or range(record.done, arguments.cases)
+        for start in range(0, len(numbers), PIECE):
+            for result in fuzzer.work_through(numbers[start : start + PIECE], arguments.jobs):
+                record.add(result)
+                if result["faults"] or arguments.only:
+                    name = f"case {result['number']} ({result['kind']}, {result['outcome']})"
+                    print(f"{name}: {', '.join(result['faults'])}; {result['words']}", flush=True)
+            passed = (time.monotonic() - begin) / 60
+            record.minutes = minutes_before + passed
+            record.save(arguments.state)
+            if passed > arguments.minutes:
+                break
     finally:
         shutil.rmtree(root, ignore_errors=True)
-    minutes = (time.monotonic() - begin) / 60
-    summary = [
-        f"{sum(totals.values()):,} cases of seed {arguments.seed} in {minutes:.1f} minutes: {failures} failures."
-        f" The slowest took {slowest:.1f} s.",
-        "",
-        "| damaged | done | refused | interrupted | other |",
-        "|---|---|---|---|---|",
-    ]
-    for kind in sorted({kind for kind, _ in totals}):
-        counts = [totals[kind, outcome] for outcome in ("done", "refused", "interrupted", "other")]
-        summary.append(f"| {kind} | {' | '.join(f'{count:,}' for count in counts)} |")
+    summary = record.summary()
     print("\n".join(summary))
     if arguments.results:
         command = f"python -m tests.fuzz --cases {arguments.cases} --seed {arguments.seed}"
         head = f"# Damaged files, folders and arguments\n\n`{command}`: "
         arguments.results.write_text(head + "\n".join(summary) + "\n", encoding="utf-8")
-    return 1 if failures else 0
+    return 1 if record.failures else 0
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ MINING = ("set", "-k", "4", "--top", "3", "--beam", "20", "--list-size", "50")
 FIT = ("sample", "--preset", "fast", *(word for setting in TINY for word in ("--set", setting)))
 
 FILES = ("graphs.jsonl", "graph.graphml", "graph.edges", "branching.onnx", "light.onnx", "arrays.npz")
-FILES += ("younger.pkl", "patterns.txt", "census.npz", "census.parquet")
+FILES += ("younger.pkl", "patterns.txt", "library.txt", "census.npz", "census.parquet")
 FOLDERS = ("set", "sample", "model-frequency", "model-autoregressive", "model-disco", "run")
 
 
@@ -56,6 +56,9 @@ def make_seeds(folder: Path, run: Callable[..., object]) -> None:
     (folder / "patterns.txt").write_text(
         "Conv -> Relu -> Add -> MatMul\n0.0.0.0/0>1.1>2.2>3\nAdd -> Relu#1 -> Relu#2 -> Conv\n"
     )
+    (folder / "library.txt").write_text(
+        "# fusions\nconv-relu: Conv -> Relu\nany-add: Conv* -> * -> Add\nhub: Add -> Relu#1; Add -> Relu#2\n"
+    )
     for suffix in ("npz", "parquet"):
         run("census", "set", "-k", "4", "--out", f"census.{suffix}")
     run("sample", "set", "-k", "4", "--count", "40", "--out", "sample")
@@ -78,7 +81,13 @@ def commands_on(name: str) -> list[tuple[str, ...]]:
             ("verify", "patterns.txt", "set"),
             ("verify", "census.npz", "set", "--top", "2"),
             ("mine", *MINING, "--out", "mined"),
+            ("mine", *MINING, "--complete", "--min-graphs", "2", "--out", "complete"),
             ("significance", "set", "-k", "3", "--draws", "3"),
+            ("significance", "set", "-k", "3", "--null", "degrees", "--draws", "2", "--out", "scores.csv"),
+            ("features", "set", "-k", "3", "--out", "features.npz"),
+            ("features", "set", "-k", "3", "--per", "node", "--out", "orbits.npz"),
+            ("blocks", "set", "--min-count", "2", "--out", "found"),
+            ("match", "library.txt", "set", "--remaining", "2"),
         ]
     if name == "sample":
         return [
@@ -111,7 +120,18 @@ def commands_on(name: str) -> list[tuple[str, ...]]:
             ("verify", name, "set"),
             ("score", "model-frequency", name, "--out", "scores.csv"),
         ]
+    if name == "library.txt":
+        return [
+            ("match", name, "set", "--remaining", "0"),
+            ("match", name, "set", "--non-induced", "--remaining", "2"),
+        ]
+    outlined = [
+        ("outline", name, "--out", "outlined.onnx"),
+        ("outline", name, "--to", "pytorch", "--out", "outlined.py"),
+        ("blocks", name, "--min-count", "2"),
+    ]
     return [
+        *(outlined if name.endswith(".onnx") else ()),
         ("graphs", "info", name),
         ("graphs", "info", name),
         ("census", name, "-k", "2"),

@@ -141,3 +141,44 @@ def test_a_single_array_is_refused(tmp_path: Path) -> None:
         np.save(file, np.zeros(3))
     with pytest.raises(InputError, match="is a single array"):
         load(tmp_path / "graphs.npz")
+
+
+def test_names_as_bytes_take_little_room_and_come_back(tmp_path: Path) -> None:
+    graphs = GraphSet.from_edges(
+        node_counts=[3],
+        node_types=[0, 0, 0],
+        edge_counts=[1],
+        edges=[[0, 1]],
+        node_vocabulary=["Conv"],
+        node_names=["layer/" * 500, "", "größe\nzwei"],
+    )
+    write_npz(graphs, tmp_path / "bytes.npz", compressed=False, names_as_bytes=True)
+    write_npz(graphs, tmp_path / "texts.npz", compressed=False)
+    again = read_npz(tmp_path / "bytes.npz")
+    assert again.digest == read_npz(tmp_path / "texts.npz").digest == graphs.digest
+    assert again.node_names is not None
+    assert list(again.node_names) == ["layer/" * 500, "", "größe\nzwei"]
+    assert 3 * (tmp_path / "bytes.npz").stat().st_size < (tmp_path / "texts.npz").stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"a\0b\0c", "node_names must end with a zero byte"),
+        (b"a\0\xff\0c\0", "node_names are not UTF-8"),
+        (b"a\0", "node_names"),
+    ],
+)
+def test_names_as_damaged_bytes_are_refused(tmp_path: Path, content: bytes, reason: str) -> None:
+    np.savez(
+        tmp_path / "graphs.npz",
+        node_offsets=[0, 3],
+        node_types=[0, 0, 0],
+        edge_offsets=[0, 0],
+        edges=np.zeros((0, 2), int),
+        op_names=["Conv"],
+        names=["model"],
+        node_names=np.frombuffer(content, np.uint8),
+    )
+    with pytest.raises(InputError, match=reason):
+        read_npz(tmp_path / "graphs.npz")

@@ -18,11 +18,11 @@ from typing import Any
 from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.settings import ReadSettings
+from grade.sources.example_inputs import transformers_inputs, without_caches
 from grade.sources.readers import Item, reader
 from grade.sources.source_registry import source
 from grade.sources.torch_models import capture
 
-TOKENS = 16  # length of the example text of a language model
 MISSING_OPERATORS = (  # of a torchvision whose library was built for another torch; nothing here calls them
     "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
     "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
@@ -140,44 +140,15 @@ def read_transformers_model(place: str, settings: ReadSettings) -> Iterator[Grap
 
     transformers, name = import_transformers(), place.removeprefix("transformers:")
     try:
-        configuration = getattr(transformers, name)()
+        configuration = without_caches(getattr(transformers, name)())
         with torch.device("meta"):
             module = transformers.AutoModel.from_config(configuration).eval()
-            inputs = example_inputs(module, configuration)
+            inputs = transformers_inputs(module, configuration)
     except MemoryError:
         raise
     except Exception as error:
         raise InputError(f"{place} cannot be made ({type(error).__name__}: {one_line(error)}).") from None
     yield capture(module, (), inputs, name=f"transformers/{name.removesuffix('Config')}", settings=settings)
-
-
-def example_inputs(module: Any, configuration: Any) -> dict[str, Any]:
-    """Inputs of the kind that a model of transformers names as its main one."""
-    import torch
-
-    def size(*names: str, default: int) -> int:
-        found = next(
-            (getattr(configuration, name) for name in names if getattr(configuration, name, None)), default
-        )
-        return int(found[0] if isinstance(found, list | tuple) else found)
-
-    main = module.main_input_name
-    tokens = torch.zeros(1, TOKENS, dtype=torch.long)
-    inputs: dict[str, Any] = {"use_cache": False} if hasattr(configuration, "use_cache") else {}
-    if main == "pixel_values":
-        side = size("image_size", default=224)
-        inputs[main] = torch.empty(1, size("num_channels", default=3), side, side)
-    elif main == "input_features":
-        inputs[main] = torch.empty(
-            1, size("num_mel_bins", default=80), 2 * size("max_source_positions", default=1500)
-        )
-    elif main == "input_values":
-        inputs[main] = torch.empty(1, 16_000)
-    else:
-        inputs[main] = tokens
-    if getattr(configuration, "is_encoder_decoder", False):
-        inputs["decoder_input_ids"] = tokens
-    return inputs
 
 
 def import_timm() -> Any:

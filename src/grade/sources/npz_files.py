@@ -5,7 +5,7 @@ edge_offsets [graphs + 1]   edges [edges, 2]       (source, target), numbered fr
 op_names [node types]       names [graphs]
 optional:
 edge_types [edges], from 1  edge_names [edge types + 1], the first for the absent edge
-node_names [nodes]
+node_names [nodes]          or bytes: the names in UTF-8, a zero byte after each, which takes little room
 operands [edges], from 0    operand_names, the words of grade.graphs.operands, the first one empty
 outputs [nodes]             true for graph outputs
 node_places [nodes]         where each node stands in its file
@@ -40,8 +40,12 @@ OPTIONAL = (
 TEXTS = ("op_names", "names", "edge_names", "node_names", "operand_names")
 
 
-def write_npz(graphs: GraphSet, path: str | os.PathLike[str], compressed: bool = True) -> None:
+def write_npz(
+    graphs: GraphSet, path: str | os.PathLike[str], compressed: bool = True, names_as_bytes: bool = False
+) -> None:
     """Write a set as one file, which `read_npz` reads back; files of graphs are not kept.
+
+    Arrays of text give every name the room of the longest one; ``names_as_bytes`` does not.
 
     >>> import tempfile
     >>> graphs = GraphSet.from_edges(node_counts=[2], node_types=[0, 0], edge_counts=[1], edges=[[0, 1]],
@@ -66,7 +70,8 @@ def write_npz(graphs: GraphSet, path: str | os.PathLike[str], compressed: bool =
         "edge_names": np.array(graphs.edge_vocabulary, np.str_),
     }
     if graphs.node_names is not None:
-        arrays["node_names"] = np.array(list(graphs.node_names), np.str_)
+        names = list(graphs.node_names)
+        arrays["node_names"] = closed_by_zeros(names) if names_as_bytes else np.array(names, np.str_)
     if graphs.in_operands is not None:
         arrays["operands"] = graphs.in_operands
         arrays["operand_names"] = np.array(graphs.operand_vocabulary, np.str_)
@@ -104,6 +109,9 @@ def read_npz(
             f"{place} cannot be read as an .npz of plain arrays ({error}); write it again."
         ) from error
 
+    node_names = None
+    if "node_names" in arrays and arrays["node_names"].dtype == np.uint8:
+        node_names = split_at_zeros(arrays.pop("node_names"), place)
     for name, array in arrays.items():
         expected = "U" if name in TEXTS else "b" if name == "outputs" else "iu"
         dimensions = 2 if name == "edges" else 1
@@ -113,6 +121,8 @@ def read_npz(
     if arrays["edges"].shape[1] != 2:
         raise InputError(f"{place}: edges must have the shape [edges, 2], not {list(arrays['edges'].shape)}.")
 
+    if "node_names" in arrays:
+        node_names = arrays["node_names"].tolist()
     edge_names: tuple[str, ...] = (NO_EDGE, "edge")
     if "edge_names" in arrays:
         edge_names = tuple(arrays["edge_names"].tolist())
@@ -125,7 +135,7 @@ def read_npz(
         node_vocabulary=arrays["op_names"].tolist(),
         edge_vocabulary=edge_names,
         graph_names=arrays["names"].tolist(),
-        node_names=arrays["node_names"].tolist() if "node_names" in arrays else None,
+        node_names=node_names,
         operands=arrays.get("operands"),
         operand_vocabulary=arrays["operand_names"].tolist() if "operand_names" in arrays else (UNKNOWN,),
         outputs=arrays.get("outputs"),
@@ -137,6 +147,29 @@ def read_npz(
 @reader("npz", "arrays of graphs", suffixes=(".npz",))
 def read_npz_file(path: str, settings: ReadSettings) -> Iterator[GraphSet]:
     yield read_npz(path)
+
+
+def closed_by_zeros(names: list[str]) -> NDArray[np.uint8]:
+    """Names in UTF-8, a zero byte after each; a name that has one keeps what stands before it."""
+    content = b"".join(name.partition("\0")[0].encode() + b"\0" for name in names)
+    return np.frombuffer(content, np.uint8)
+
+
+def split_at_zeros(content: NDArray[np.uint8], path: Path) -> list[str]:
+    """The names that `closed_by_zeros` wrote.
+
+    >>> split_at_zeros(closed_by_zeros(["layer/0", ""]), Path("graphs.npz"))
+    ['layer/0', '']
+    """
+    try:
+        *names, end = content.tobytes().decode().split("\0")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: node_names are not UTF-8 ({error}); write them again.") from None
+    if end:
+        raise InputError(
+            f"{path}: node_names must end with a zero byte after the last name; write them again."
+        )
+    return names
 
 
 def counts(arrays: dict[str, NDArray[Any]], name: str, total: int, path: Path) -> NDArray[np.int64]:
