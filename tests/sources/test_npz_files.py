@@ -166,7 +166,7 @@ def test_names_as_bytes_take_little_room_and_come_back(tmp_path: Path) -> None:
     [
         (b"a\0b\0c", "node_names must end with a zero byte"),
         (b"a\0\xff\0c\0", "node_names are not UTF-8"),
-        (b"a\0", "node_names"),
+        (b"a\0", "3 nodes but 1 node names"),
     ],
 )
 def test_names_as_damaged_bytes_are_refused(tmp_path: Path, content: bytes, reason: str) -> None:
