@@ -103,7 +103,7 @@ def block_pattern(graphs: GraphSet, start: str) -> Pattern:
     matrix = np.zeros((8, 8), int)
     matrix[tuple(zip(*ARCS, strict=True))] = 1
     types = [graphs.node_vocabulary.index(f"aten.{kind}") for kind in [start, *BLOCK]]
-    return Pattern.of(types, matrix)
+    return Pattern.of(types, matrix, graphs.node_vocabulary, graphs.edge_vocabulary)
 
 
 @pytest.mark.parametrize("inplace", [False, True])
