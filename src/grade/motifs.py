@@ -18,6 +18,7 @@ from grade.search.occurrence_lists import OccurrenceLists
 from grade.support import ESTIMATE, EXACT, LOWER_BOUND, SUPPORTS, Support
 from grade.verify import Verifier, with_estimates
 from grade.verify.distinct import Selection, Selector
+from grade.verify.estimates import REPLICATES
 from grade.verify.improving import Accepts
 
 COUNTING_SHARE = 0.7  # of the time that is left, for exact counting; the rest is for estimates
@@ -284,7 +285,7 @@ def estimates(job: Job, levels: list[Level], found: dict[Place, Support]) -> dic
                     [levels[number].lists.patterns[row] for number, row in cut],
                     [found[place] for place in cut],
                     constraints=job.constraints,
-                    bounds=job.bounds,
+                    bounds=job.bounds.shared(REPLICATES),
                     seed=derived(job.settings.seed, 99),
                     threads=job.threads,
                     deadline=Deadline.after(job.verify_until.left()).reporting(job.progress, "estimate"),

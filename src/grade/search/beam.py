@@ -7,7 +7,7 @@ a search can go on from the last one that was stored.
 
 import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,14 @@ class Bounds:
             )
         affordable = max(capacity // (4 * beam), 1)
         return cls(capacity, min(list_size or 2000, affordable))
+
+    def shared(self, runs: int) -> "Bounds":
+        """The bounds of each of several runs that make as many occurrences together as one would.
+
+        >>> Bounds(capacity=1000, list_size=20).shared(4)
+        Bounds(capacity=250, list_size=20, room=4611686018427387904)
+        """
+        return replace(self, capacity=max(self.capacity // runs, 1))
 
     def cut(self, lists: OccurrenceLists, seed: int) -> OccurrenceLists:
         """The lists cut to one length, the longest that makes them a sixteenth of the capacity."""
