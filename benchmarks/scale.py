@@ -118,8 +118,9 @@ def main() -> None:
             key = f"{nodes:g} {name}"
             if not wanted or cells.get(key, {}).get("ended") == "":
                 continue
-            cells[key] = measured(command, given.seconds)
-            print(key, cells[key], flush=True)
+            found = measured(command, given.seconds)
+            cells = {**(json.loads(kept.read_text()) if kept.exists() else {}), key: found}
+            print(key, found, flush=True)
             kept.write_text(json.dumps(cells, indent=1) + "\n")
     table = []
     for name in commands(given.work, 1):
