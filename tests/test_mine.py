@@ -1,15 +1,10 @@
 """Mining end to end: right answers, constraints, resuming after a kill, and clear refusals."""
 
-import errno
 import json
 import math
-import os
-import random
 import re
-import signal
 import subprocess
 import sys
-import time
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +14,7 @@ import numpy as np
 import pytest
 
 from grade import mine as flow
-from grade.errors import FileError, InputError
+from grade.errors import InputError
 from grade.graphs import GraphSet, PatternTable
 from grade.graphs.storage import save_graph_set
 from grade.report.overlap import contained_in
@@ -240,157 +235,6 @@ def test_training_stops_with_the_budget(tmp_path: Path) -> None:
     assert found.run["partial"]
     assert found.motifs[0].size == 3
     assert not (tmp_path / "run" / "models" / "k-04").exists()
-
-
-def no_space(monkeypatch: Any, name: str) -> None:
-    """A disk that is full whenever a file whose path ends so is put in its place."""
-    real = Path.replace
-
-    def replace_unless_full(path: Path, target: Path) -> Path:
-        if Path(target).as_posix().endswith(name):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return real(path, target)
-
-    monkeypatch.setattr(Path, "replace", replace_unless_full)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "run.json",
-        "samples/k-04",
-        "models/k-05",
-        "levels/k-05.npz",
-        "supports/k-05-0003.json",
-        "timings.json",
-        "catalogue.sqlite",
-    ],
-)
-def test_a_full_disk_gets_one_sentence_and_the_run_goes_on(
-    tmp_path: Path, monkeypatch: Any, name: str
-) -> None:
-    changes = {"rank_by": "estimator", "estimator": "frequency", "samples": 500, "beam": 50}
-    with monkeypatch.context() as patched:
-        no_space(patched, name)
-        with pytest.raises(FileError, match=rf"{name} cannot be written \(No space left on device\); free"):
-            mine(tmp_path / "run", **changes)
-    assert not [file for file in (tmp_path / "run").rglob("*") if file.name.startswith(".")]
-    assert not [file for file in (tmp_path / "run").rglob("*") if file.as_posix().endswith(name)]
-    assert mine(tmp_path / "run", **changes) == mine(tmp_path / "whole", **changes)
-
-
-@pytest.mark.parametrize("room", [3_000, 56_000, 75_000])
-def test_a_command_that_may_write_no_more_ends_with_code_1(tmp_path: Path, room: int) -> None:
-    """Files cannot grow past the limit, as on a disk without room: levels, then the catalogue are too large."""
-    arguments = [
-        "mine",
-        "zoo-mini",
-        "-k",
-        "5",
-        "--all",
-        "--rank-by",
-        "occurrences",
-        "--top",
-        "50",
-        "--beam",
-        "60",
-        "--list-size",
-        "40",
-    ]
-    limited = (
-        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        f" resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}));"
-        " from grade.start import main; sys.argv[0] = 'grade'; main()"
-    )
-    command = [sys.executable, "-c", limited, *arguments, "--out", str(tmp_path / "run")]
-    result = subprocess.run(command, capture_output=True, text=True)
-    assert result.returncode == 1, result.stderr
-    assert result.stderr.count("\n") == 1
-    assert "cannot be written" in result.stderr
-    assert not [file for file in (tmp_path / "run").rglob("*") if file.name.startswith(".")]
-    assert not (tmp_path / "run" / "catalogue.sqlite").exists()
-    for out in ("run", "whole"):
-        subprocess.run([*GRADE, *arguments, "--out", tmp_path / out], check=True, capture_output=True)
-    assert catalogue_bytes(tmp_path / "run") == catalogue_bytes(tmp_path / "whole")
-
-
-def catalogue_bytes(run: Path) -> bytes:
-    return (run / "catalogue.sqlite").read_bytes()
-
-
-def test_a_killed_run_ends_with_the_same_catalogue(tmp_path: Path) -> None:
-    """kill -9 a moment after something was written, again and again, until a run gets through."""
-    arguments = [
-        "mine",
-        "zoo-mini",
-        "-k",
-        "7",
-        "--top",
-        "15",
-        "--beam",
-        "300",
-        "--memory",
-        "600M",
-        "--threads",
-        "1",
-    ]
-    subprocess.run([*GRADE, *arguments, "--out", tmp_path / "whole"], check=True, capture_output=True)
-    moments = random.Random(3)
-    kills = 0
-
-    def written() -> int:
-        """Whole files: what is under a hidden name is not."""
-        number = 0
-        for _, folders, files in os.walk(tmp_path / "killed"):  # which passes over what vanishes meanwhile
-            folders[:] = [name for name in folders if not name.startswith(".")]
-            number += sum(not name.startswith(".") for name in files)
-        return number
-
-    for _ in range(60):
-        before = written()
-        process = subprocess.Popen(
-            [*GRADE, *arguments, "--out", tmp_path / "killed"],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        while process.poll() is None and written() == before:
-            time.sleep(0.001)
-        if process.poll() is not None:
-            assert process.returncode == 0
-            break
-        # Each run writes something, so that the last one has nothing left to do, however slow or fast the machine is.
-        time.sleep(moments.uniform(0, 0.02))
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        kills += 1
-    assert kills > 0
-    assert catalogue_bytes(tmp_path / "killed") == catalogue_bytes(tmp_path / "whole")
-    assert not [file for file in (tmp_path / "killed").rglob("*") if file.name.startswith(".")]
-
-
-def test_a_run_that_goes_on_removes_what_a_kill_left_half_written(tmp_path: Path) -> None:
-    whole = mine(tmp_path / "run")
-    (tmp_path / "run" / "catalogue.sqlite").unlink()
-    (tmp_path / "run" / ".0123456789ab-catalogue.sqlite-journal").write_bytes(b"half")
-    (tmp_path / "run" / "samples" / ".0123456789ab-k-04").mkdir()
-    assert mine(tmp_path / "run") == whole
-    assert not list((tmp_path / "run").rglob(".*"))
-
-
-def test_ctrl_c_ends_with_one_line_and_the_run_goes_on(tmp_path: Path) -> None:
-    arguments = ["mine", "zoo", "-k", "9", "--top", "5", "--memory", "1G", "--out", str(tmp_path / "run")]
-    process = subprocess.Popen(
-        [*GRADE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "run" / "levels" / "k-03.npz").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert errors.strip() == "grade: interrupted."
-    assert not (tmp_path / "run" / "catalogue.sqlite").exists()
-    assert RunFolder.open(tmp_path / "run").load_levels(load("zoo"))[0].size == 3
 
 
 def test_the_command_prints_a_table_and_json(tmp_path: Path) -> None:

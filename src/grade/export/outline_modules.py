@@ -16,8 +16,10 @@ import numpy as np
 from grade.blocks.finding import Unit
 from grade.blocks.functions import Slot
 from grade.blocks.outline import Outlined
+from grade.export.operator_call import DTYPES, Call, UntranslatableError
 from grade.export.pytorch import indented, plain, stem
-from grade.export.torch_operators import DTYPES, HELPERS, OPERATORS, SEVERAL, Call, UntranslatableError
+from grade.export.torch_helpers import HELPERS
+from grade.export.torch_operators import OPERATORS, SEVERAL
 from grade.export.translation import INLINE, STAND_IN, attribute_value, dtype_of, literal
 
 FLOATS = ("torch.float32", "torch.float64", "torch.float16", "torch.bfloat16")

@@ -1,78 +1,15 @@
 """ONNX operators as PyTorch expressions, exactly: attributes, defaults and corner cases of ONNX's own definition.
 
 Each entry takes a `Call` and returns the source of an expression (or of several, for operators with several results).
-Where PyTorch has no call with the same meaning, the expression uses a helper of `HELPERS`, which is then written into
-the module as well.
+Where PyTorch has no call with the same meaning, the expression uses a helper of `grade.export.torch_helpers`, which is
+then written into the module as well.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-DTYPES = {  # onnx.TensorProto.DataType -> torch
-    1: "torch.float32", 2: "torch.uint8", 3: "torch.int8", 5: "torch.int16", 6: "torch.int32", 7: "torch.int64",
-    9: "torch.bool", 10: "torch.float16", 11: "torch.float64", 16: "torch.bfloat16",
-}  # fmt: skip
-
-
-class UntranslatableError(Exception):
-    """The operator, or this use of it, has no counterpart here."""
-
-
-@dataclass(frozen=True)
-class Call:
-    """One use of an operator."""
-
-    inputs: list[str | None]  # expressions; None for an operand that is left out
-    attributes: dict[str, Any]
-    constants: list[NDArray[Any] | None]  # values of the inputs that are known
-    ranks: list[int | None]
-    outputs: int
-    opset: int
-    helpers: set[str] = field(default_factory=set)  # those that the expression uses
-
-    def __getitem__(self, place: int) -> str:
-        found = self.optional(place)
-        if found is None:
-            raise UntranslatableError
-        return found
-
-    def optional(self, place: int) -> str | None:
-        return self.inputs[place] if place < len(self.inputs) else None
-
-    def constant(self, place: int) -> NDArray[Any] | None:
-        return self.constants[place] if place < len(self.constants) else None
-
-    def get(self, name: str, default: Any = None) -> Any:
-        return self.attributes.get(name, default)
-
-    def ints(self, place: int) -> str:
-        """A list of numbers: written out where they are known, taken from the tensor otherwise."""
-        known = self.constant(place)
-        if known is not None:
-            return str(known.ravel().tolist())
-        return f"{self[place]}.reshape(-1).tolist()"
-
-    def scalar(self, place: int) -> str:
-        """An operand of an arithmetic operator: a number where it is known and the other one is a tensor."""
-        known = self.constant(place)
-        if known is None or known.ndim or self.constant(1 - place) is not None:
-            return self[place]
-        return f"({known.item()})" if known < 0 else str(known.item())
-
-    def helper(self, name: str, *arguments: object) -> str:
-        self.helpers.add(name)
-        return f"{name}({', '.join(str(argument) for argument in arguments)})"
-
-    def axes(self, place: int) -> str | None:
-        """Axes: an attribute in older opsets, an operand in newer ones."""
-        given = self.get("axes")
-        if given is not None:
-            return str(list(given))
-        return self.ints(place) if self.optional(place) is not None else None
+from grade.export.operator_call import DTYPES, Call, UntranslatableError
 
 
 def binary(symbol: str) -> Callable[[Call], str]:
@@ -492,95 +429,3 @@ OPERATORS: dict[str, Callable[[Call], str]] = {
 }  # fmt: skip
 
 SEVERAL = frozenset(["Split", "LSTM"])  # operators whose expression is a sequence of results
-
-HELPERS = {
-    "pad_same": '''
-def pad_same(x, kernel, strides, dilations, upper, fill):
-    """Pad so that every axis of the result has ceil(size / stride) places."""
-    pads = []
-    for size, k, s, d in reversed(list(zip(x.shape[2:], kernel, strides, dilations))):
-        missing = max((-(-size // s) - 1) * s + (k - 1) * d + 1 - size, 0)
-        half = missing // 2
-        pads += [half, missing - half] if upper else [missing - half, half]
-    return F.pad(x, pads, value=fill)
-''',
-    "reshape": '''
-def reshape(x, sizes):
-    """ONNX's Reshape: 0 keeps a dimension."""
-    return x.reshape([x.shape[i] if n == 0 else n for i, n in enumerate(sizes)])
-''',
-    "unsqueeze": '''
-def unsqueeze(x, axes):
-    """New dimensions at these places of the result."""
-    rank = x.dim() + len(axes)
-    for axis in sorted(a % rank for a in axes):
-        x = x.unsqueeze(axis)
-    return x
-''',
-    "slice_axes": '''
-def slice_axes(x, starts, ends, axes=None, steps=None):
-    """ONNX's Slice."""
-    axes = range(len(starts)) if axes is None else axes
-    steps = [1] * len(starts) if steps is None else steps
-    for start, end, axis, step in zip(starts, ends, axes, steps):
-        if step < 0:  # PyTorch has no negative steps: turn the axis round
-            x, size = x.flip(axis), x.shape[axis]
-            start = size - 1 - (start + size if start < 0 else min(start, size - 1))
-            end = size - 1 - (max(end + size, -1) if end < 0 else end)
-            step = -step
-        index = [slice(None)] * x.dim()
-        index[axis] = slice(start, end, step)
-        x = x[tuple(index)]
-    return x
-''',
-    "gather": '''
-def gather(x, index, axis):
-    """ONNX's Gather: the index may have any shape, and count from the end."""
-    axis %= x.dim()
-    index = torch.where(index < 0, index + x.shape[axis], index).long()
-    found = x.index_select(axis, index.reshape(-1))
-    return found.reshape(*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
-''',
-    "pad_axes": '''
-def pad_axes(x, pads, mode, value):
-    """ONNX's Pad: all beginnings, then all ends."""
-    rank = len(pads) // 2
-    flat = [n for i in reversed(range(rank)) for n in (pads[i], pads[i + rank])]
-    if mode == "constant":
-        return F.pad(x, flat, value=value)
-    while len(flat) > 2 and flat[-2:] == [0, 0]:
-        flat = flat[:-2]
-    mode = {"edge": "replicate", "reflect": "reflect", "wrap": "circular"}[mode]
-    lead = x.dim() - max(len(flat) // 2 + 2, 3)
-    if lead < 0:
-        return F.pad(x[(None,) * -lead], flat, mode=mode)[(0,) * -lead]
-    return F.pad(x, flat, mode=mode)
-''',
-    "divide": '''
-def divide(a, b):
-    """Whole numbers are divided towards zero, as in ONNX."""
-    return a / b if a.is_floating_point() else torch.div(a, b, rounding_mode="trunc")
-''',
-    "lstm": '''
-def lstm(x, w, r, bias=None, hidden=None, cell=None):
-    """ONNX's LSTM in one direction: all states, the last one, the last cell."""
-    size = r.shape[-1]
-    hidden = x.new_zeros(x.shape[1], size) if hidden is None else hidden[0]
-    cell = x.new_zeros(x.shape[1], size) if cell is None else cell[0]
-    shift = 0 if bias is None else bias[0, : 4 * size] + bias[0, 4 * size :]
-    states = []
-    for step in x:
-        i, o, f, c = (step @ w[0].T + hidden @ r[0].T + shift).chunk(4, dim=-1)
-        cell = torch.sigmoid(f) * cell + torch.sigmoid(i) * torch.tanh(c)
-        hidden = torch.sigmoid(o) * torch.tanh(cell)
-        states.append(hidden)
-    return torch.stack(states).unsqueeze(1), hidden.unsqueeze(0), cell.unsqueeze(0)
-''',
-    "local_response_norm": '''
-def local_response_norm(x, size, alpha, beta, bias):
-    """ONNX's LRN: a window of channels from floor((size - 1) / 2) before to ceil((size - 1) / 2) after."""
-    square = F.pad(x.square(), (0, 0) * (x.dim() - 2) + ((size - 1) // 2, size // 2))
-    window = square.unfold(1, size, 1).sum(-1)
-    return x / (bias + alpha / size * window) ** beta
-''',
-}

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 
 from grade.export.model_files import import_onnx, reads_of, type_of
+from grade.export.operator_call import DTYPES, Call, UntranslatableError
 from grade.export.pytorch import indented, plain, stem
-from grade.export.torch_operators import DTYPES, HELPERS, OPERATORS, SEVERAL, Call, UntranslatableError
+from grade.export.torch_helpers import HELPERS
+from grade.export.torch_operators import OPERATORS, SEVERAL
 
 INLINE = 16  # numbers of a constant that is written into the code
 EXAMPLE = 4  # size of a dimension that the model leaves open; 1 for the first one, the batch
