@@ -69,7 +69,8 @@ struct Collecting {
   }
 
   // Of the wanted patterns that occur, in the order of their codes.
-  nb::dict result() const {
+  nb::dict result() {
+    collector.finish();
     std::vector<uint32_t> ids;
     for (uint32_t id : collector.patterns().sorted()) {
       if (collector[id].met) ids.push_back(id);
@@ -116,6 +117,7 @@ struct Collecting {
 
   // All that is known of the wanted patterns that occur, in the order of their codes: what `absorb` takes.
   nb::dict parts() {
+    collector.finish();
     std::vector<uint32_t> ids;
     for (uint32_t id : collector.patterns().sorted()) {
       if (collector[id].met) ids.push_back(id);

@@ -48,7 +48,7 @@ size_t even_share(std::vector<size_t> lengths, size_t total) {
 
 Collector::Collector(const Graph& graph, int k, size_t most, size_t room, uint64_t seed, bool per_node,
                      uint32_t first_node, int threads)
-    : graph_(graph), k_(k), most_(most), room_(room), stride_(k + kWords), seed_(seed), per_node_(per_node),
+    : graph_(graph), k_(k), asked_(most), most_(most), room_(room), stride_(k + kWords), seed_(seed), per_node_(per_node),
       first_node_(first_node), threads_(threads), classifiers_(threads, Classifier(graph, k, memo_entries(k, threads))), number_(threads), patterns_(k), marks_(threads) {
   if (most < 1) throw BadInput("a list keeps one occurrence at least");
 }
@@ -220,19 +220,27 @@ size_t Collector::held() const {
   return words * sizeof(uint32_t) / 4 * 5 + lists_.size() * bytes_per_pattern();
 }
 
-// Where patterns and lists take more than there is room for, the lists are cut, to a smaller length if need be. The
-// blocks are the same for any number of threads, and so is the length.
-void Collector::fit_room() {
-  if (held() <= room_) return;
-  for (Collected& list : lists_) trim(list);
-  if (held() <= room_ / 8 * 7) return;
+// The length of lists for which there is room. It follows from how often each pattern was met, and never grows: so
+// lists may be cut to it at any time, and it is the same in the end whatever the blocks were, here or on other machines.
+size_t Collector::affordable() const {
   std::vector<size_t> lengths;
+  size_t rows = 0;
   for (const Collected& list : lists_) {
-    if (!list.records.empty()) lengths.push_back(list.records.size() / stride_);
+    if (list.met) lengths.push_back(std::min<size_t>(list.met, asked_)), rows += lengths.back();
   }
-  const size_t patterns = lists_.size() * bytes_per_pattern(), wanted = room_ / 4 * 3;
-  const size_t rows = wanted > patterns ? (wanted - patterns) / (stride_ * sizeof(uint32_t) / 4 * 5) : 0;
-  most_ = std::min(most_, even_share(std::move(lengths), rows));
+  const size_t row = stride_ * sizeof(uint32_t) / 4 * 5, patterns = lengths.size() * bytes_per_pattern();
+  if (patterns + rows * row <= room_ / 8 * 7) return asked_;
+  const size_t wanted = room_ / 4 * 3;
+  return std::min(asked_, even_share(std::move(lengths), wanted > patterns ? (wanted - patterns) / row : 0));
+}
+
+// Where patterns and lists take more than there is room for, the lists are cut.
+void Collector::fit_room() {
+  if (held() > room_) finish();
+}
+
+void Collector::finish() {
+  most_ = affordable();
   for (Collected& list : lists_) trim(list);
 }
 

@@ -63,6 +63,8 @@ class Collector {
   const std::vector<uint64_t>& automorphisms() const { return automorphisms_; }
   const Collected& operator[](uint32_t pattern) const { return lists_[pattern]; }
   double count(uint32_t pattern) const;
+  // Cuts all lists to the length for which there is room; to be called before they are read.
+  void finish();
   size_t most() const { return most_; }
   size_t bytes_per_pattern() const;  // about, in all tables
   size_t listed(uint32_t pattern) const { return std::min(lists_[pattern].records.size() / stride_, most_); }
@@ -82,9 +84,11 @@ class Collector {
   bool before(const uint32_t* a, const uint32_t* b) const;
   size_t held() const;
   void fit_room();
+  size_t affordable() const;
 
   const Graph& graph_;
   const int k_;
+  const size_t asked_;
   size_t most_;
   const size_t room_, stride_;
   const uint64_t seed_;

@@ -15,7 +15,9 @@ from grade.graphs import GraphSet
 from grade.graphs.storage import load_graph_set, save_graph_set
 from grade.sampling import sample
 from grade.sampling.census import add_counts, take_census
+from grade.search.candidates import Keeping
 from grade.search.supports import NO_GRAPHS, NO_OFFSETS, STEPS
+from grade.search.triples import triples
 from grade.sources import load
 from tests.engine.in_blocks import Blocks
 
@@ -180,3 +182,18 @@ def test_every_question_of_the_matcher(zoo: GraphSet, fusible: bool, blocks: int
 def same(ours: object, theirs: object) -> None:
     for one, other in zip(ours, theirs, strict=True):  # type: ignore[call-overload]  # arrays or lists
         assert np.array_equal(one, other), (one, other)
+
+
+@pytest.mark.parametrize("room", [300_000, 550_000, 600_000])
+def test_lists_for_which_there_is_little_room(zoo: GraphSet, room: int) -> None:
+    """They get as short in blocks as in the whole, and hold the same."""
+    keeping = Keeping(2000, seed=4, room=room)
+    whole, parts = (
+        triples(zoo, lambda patterns: np.ones(len(patterns), bool), keeping, engine=engine)
+        for engine in (LOCAL, Blocks(5))
+    )
+    assert whole.most == parts.most < 2000
+    ours, theirs = whole.lists(), parts.lists()
+    assert np.array_equal(whole.counts, parts.counts)
+    assert np.array_equal(ours.occurrences, theirs.occurrences)
+    assert np.array_equal(ours.weights, theirs.weights)

@@ -12,6 +12,7 @@ from grade.mine import run
 from grade.search import Constraints
 from grade.settings import MineSettings
 from grade.sources import load
+from grade.verify import distinct
 from tests.engine.in_blocks import Blocks
 
 
@@ -46,7 +47,14 @@ def catalogue(graphs: GraphSet, folder: Path, engine: Engine, asked: dict[str, A
         ({"k": "4", "rank_by": "estimator", "estimator": "frequency", "samples": 500, "list_size": 5}, {}),
     ],
 )
-def test_catalogues(zoo: GraphSet, tmp_path: Path, asked: dict[str, Any], wishes: dict[str, Any]) -> None:
+def test_catalogues(
+    zoo: GraphSet,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: dict[str, Any],
+    wishes: dict[str, Any],
+) -> None:
+    monkeypatch.setattr(distinct, "ALONE", 0)  # also selections are made in blocks
     here = catalogue(zoo, tmp_path / "here", LOCAL, asked, **wishes)
     there = catalogue(zoo, tmp_path / "there", Blocks(5), asked, **wishes)
     assert here == there

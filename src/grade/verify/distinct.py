@@ -26,6 +26,7 @@ from grade.verify.vocabulary import translate
 FEWEST = 2  # new occurrences of a pattern that is worth showing
 MOST_VARIANT = 0.5  # share of the nodes of one pattern that the other covers
 NOTHING = np.zeros(0, np.uint8)
+ALONE = 2**22  # nodes of a set from which this machine selects alone: its questions are short, and thousands
 MASKS = 2**28  # bytes of masks that are kept
 
 
@@ -77,7 +78,8 @@ class Selector:
         engine: Engine = LOCAL,
     ) -> None:
         self.graphs, self.threads, self.deadline = graphs, threads, deadline
-        self.matcher = engine.over(graphs, threads).matcher(fusible)
+        where = engine if graphs.nodes > ALONE else LOCAL
+        self.matcher = where.over(graphs, threads).matcher(fusible)
         self.tables = [translate(table, graphs)[:2] for table in tables]
         self.starts = np.concatenate([[0], np.cumsum([len(table) for table in tables])]).astype(np.int64)
         self.known = np.concatenate([np.zeros(0, bool), *(translate(table, graphs)[2] for table in tables)])
