@@ -1,6 +1,7 @@
 """``grade significance`` and ``grade features``: patterns against null models, and graphs and nodes by patterns."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from grade.cli.app import app
 from grade.settings import FeaturesSettings, OutputSettings, SignificanceSettings
@@ -13,11 +14,16 @@ from grade.terminal import command, progress_bar, show
     "grade significance zoo-mini -k 3 --null types",
     "grade significance nas-bench-201 -k 4 --draws 2000 --seed 1 --out scores.parquet",
     "grade significance my-graphs -k 3 --null levels --page motifs.html",
+    "grade significance run -k 4",
 )
 def significance(settings: SignificanceSettings, output: OutputSettings) -> None:
-    """Compare the count of every pattern of K nodes with its counts in randomised graphs."""
+    """Compare the count of every pattern of K nodes with its counts in randomised graphs.
+
+    Of the folder of a run its set is tested, and the run's page shows the result from then on.
+    """
     from grade.report.significance_page import write_significance_page
     from grade.report.significance_tables import score_data, score_lines
+    from grade.report.stored_significance import keep, set_of
     from grade.significance import NullModel
     from grade.significance import significance as compare
     from grade.significance.columns_file import check_columns_target
@@ -26,8 +32,10 @@ def significance(settings: SignificanceSettings, output: OutputSettings) -> None
         check_columns_target(settings.out)
     null = NullModel(name=settings.null, allow_cycles=settings.allow_cycles, keep_mutual=settings.keep_mutual)
     with progress_bar("significance") as progress:
+        run = Path(settings.graphs)
+        graphs = set_of(run)
         result = compare(
-            load(settings.graphs),
+            load(settings.graphs) if graphs is None else graphs,
             settings.k,
             null,
             draws=settings.draws,
@@ -44,10 +52,16 @@ def significance(settings: SignificanceSettings, output: OutputSettings) -> None
     if settings.page is not None:
         write_significance_page(result, settings.page)
 
+    kept = None if graphs is None else keep(run, result)
+
     def lines() -> Iterator[str]:
         yield from score_lines(result, settings.top)
+        if kept is not None:
+            yield f"kept in {kept}; 'grade report {run}' shows it"
 
-    show(output, {**score_data(result, settings.top), "set": settings.graphs}, lines)
+    named = result.set if graphs is not None else settings.graphs
+    data = {**score_data(result, settings.top), "set": named, "kept": None if kept is None else str(kept)}
+    show(output, data, lines)
 
 
 @command(

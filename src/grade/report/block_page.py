@@ -13,7 +13,7 @@ from grade import __version__
 from grade.blocks import Blocks, Unit
 from grade.files import whole_file
 from grade.report.drawing import Node, draw
-from grade.report.page import render
+from grade.report.rendering import render
 
 MOST_MODELS, MOST_BLOCKS = 300, 400  # that the page shows; a note says so when there are more
 MOST_DRAWN = 120  # units of a picture

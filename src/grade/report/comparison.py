@@ -11,7 +11,8 @@ from grade import __version__
 from grade.files import whole_file
 from grade.graphs import Pattern
 from grade.report.drawing import svg
-from grade.report.page import check_page, render
+from grade.report.page import check_page
+from grade.report.rendering import render
 from grade.runs import Catalogue, Motif, RunFolder
 from grade.support import amount
 

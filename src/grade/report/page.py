@@ -5,19 +5,12 @@ HTML parser, the page's program writes them as text only, and a content security
 requests.
 """
 
-import base64
-import hashlib
-import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
-
-import jinja2
-from markupsafe import Markup
 
 from grade import __version__
 from grade.errors import InputError
@@ -26,10 +19,13 @@ from grade.graphs import GraphSet
 from grade.report.overlap import contained_in, one_node_apart
 from grade.report.pictures import Palette, pattern_picture
 from grade.report.prediction import prediction
+from grade.report.rendering import render
+from grade.report.significance_page import shown_test
+from grade.report.stored_significance import kept, scores_by_key
 from grade.report.surroundings import Places, name_of
 from grade.runs import Catalogue, Motif, RunFolder
 from grade.runs.searched import searched_set
-from grade.support import SUPPORTS, amount
+from grade.support import SUPPORTS
 from grade.verify import Verifier
 
 MANY, PLACES = 200, 3  # with this many motifs, each shows one place instead of several
@@ -79,9 +75,13 @@ def page(folder: RunFolder, catalogue: Catalogue, graphs: GraphSet | None = None
     timings = folder.timings()
     settings = catalogue.run["settings"]
     size = catalogue.levels[-1]["size"] if catalogue.run["partial"] and catalogue.levels else settings["k"]
+    tests = kept(folder, catalogue)
+    numbers = {motif.key: motif.id for motif in catalogue.motifs}
     return render(
         "page.html",
-        data=page_data(folder, catalogue, graphs),
+        data=page_data(folder, catalogue, graphs, scores_by_key(tests)),
+        program_file="page.js+significance.js" if tests else "page.js",
+        tests=[shown_test(test, f"test-{number}", numbers) for number, test in enumerate(tests, 1)],
         run=catalogue.run,
         name=folder.path.resolve().name,
         settings=settings_used(settings),
@@ -119,45 +119,16 @@ def settings_used(settings: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def render(template: str, data: dict[str, Any], program_file: str = "page.js", **values: Any) -> str:
-    """Fill a template of this folder; what it is given is escaped."""
-    folder = files("grade.report") / "templates"
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(lambda name: (folder / name).read_text("utf-8")),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    program = (folder / program_file).read_text("utf-8")
-    digest = base64.b64encode(hashlib.sha256(program.encode()).digest()).decode()
-    environment.filters["amount"] = lambda pair: amount(*pair)
-    return environment.get_template(template).render(
-        data=Markup(embedded(data)),
-        program=Markup(program),
-        style=Markup((folder / "page.css").read_text("utf-8")),
-        program_hash=digest,
-        **values,
-    )
-
-
-def embedded(data: Any) -> str:
-    """JSON that can stand in a script element: nothing in it can end the element or begin a comment.
-
-    >>> embedded({"name": "</script>"})
-    '{"name":"\\\\u003c/script\\\\u003e"}'
-    """
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def page_data(folder: RunFolder, catalogue: Catalogue, graphs: GraphSet | None) -> dict[str, Any]:
+def page_data(
+    folder: RunFolder, catalogue: Catalogue, graphs: GraphSet | None, scores: Mapping[str, list[Any]]
+) -> dict[str, Any]:
     """The data of the page's program."""
     palette, names = Palette(), Names()
     code = import_module("grade.export.on_page").code_of(catalogue, graphs) if graphs is not None else {}
     motifs = motif_data(catalogue, graphs, palette, names)
     for motif, row in zip(catalogue.motifs, motifs, strict=True):
         row["latency"] = latency_cell(folder, motif)
+        row["z"] = scores.get(motif.key)
     return {
         "run": folder.path.resolve().name,
         "nodes": catalogue.run["set"]["nodes"],

@@ -1,6 +1,7 @@
 """A test against a null model as one HTML page: volcano plot, significance profile, and a table to sort."""
 
 import math
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from grade import __version__
 from grade.files import whole_file
 from grade.report.axes import HEIGHT, MARGIN, WIDTH, Scale, picture, ticks
 from grade.report.drawing import svg
-from grade.report.page import render
+from grade.report.rendering import render
 from grade.significance import Significance
 from grade.significance.ensemble import LEVEL
 
@@ -23,28 +24,40 @@ PROFILE = 80  # patterns in the profile
 
 def write_significance_page(result: Significance, out: Path) -> int:
     """Write the page, whole or not at all; returns the number of patterns in its table."""
-    shown = result.order[:ROWS]
-    shown = shown[result.scores.tested[shown]]
+    test = shown_test(result)
     text = render(
         "significance.html",
         data={},
         program_file="significance.js",
         title=f"Motifs of {result.set} against the null model '{result.null.name}'",
         facts=result.facts(),
-        level=LEVEL,
-        volcano=Markup(volcano(result)),
-        profile=Markup(profile(result)),
-        profile_size=min(int(result.scores.tested.sum()), PROFILE),
-        rows=[table_row(result, row) for row in shown.tolist()],
-        tested=int(result.scores.tested.sum()),
+        test=test,
         version=__version__,
     )
     with whole_file(out) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="replace")
-    return len(shown)
+    return len(test["rows"])
 
 
-def table_row(result: Significance, row: int) -> dict[str, Any]:
+def shown_test(
+    result: Significance, prefix: str = "row", motifs: Mapping[str, int] | None = None
+) -> dict[str, Any]:
+    """A test as the templates show it. Names of its rows begin with ``prefix``; ``motifs``: key -> number in a run."""
+    shown = result.order[:ROWS]
+    shown = shown[result.scores.tested[shown]]
+    return {
+        "name": f"k = {result.k}, null model {result.null.name}",
+        "facts": result.facts(),
+        "prefix": prefix,
+        "level": LEVEL,
+        "volcano": Markup(volcano(result, prefix)),
+        "profile": Markup(profile(result, prefix)),
+        "profile_size": min(int(result.scores.tested.sum()), PROFILE),
+        "rows": [table_row(result, row, motifs or {}) for row in shown.tolist()],
+    }
+
+
+def table_row(result: Significance, row: int, motifs: Mapping[str, int]) -> dict[str, Any]:
     """One pattern as the template shows it: texts, and the numbers to sort by."""
     scores = result.scores
     numbers = {
@@ -60,6 +73,7 @@ def table_row(result: Significance, row: int) -> dict[str, Any]:
         "row": row,
         "picture": Markup(svg(result.patterns[row])),  # its texts are escaped
         "text": str(result.patterns[row]),
+        "motif": motifs.get(result.patterns[row].key),
         "kind": kind_of(result, row),
         "numbers": [(sort_key(float(value)), text) for value, text in numbers.values()],
     }
@@ -78,7 +92,7 @@ def kind_of(result: Significance, row: int) -> str:
     return "over" if result.scores.over[row] else "under"
 
 
-def volcano(result: Significance) -> str:
+def volcano(result: Significance, prefix: str) -> str:
     """-log10 q of all patterns tested against the base-2 logarithm of observed to expected."""
     rows = result.order[result.scores.tested[result.order]][:POINTS]
     x, y = result.scores.log_ratio[rows], -np.log10(result.scores.q[rows])
@@ -87,7 +101,8 @@ def volcano(result: Significance) -> str:
     across = Scale(-reach, reach, MARGIN, WIDTH - 12)
     up = Scale(0, top, HEIGHT - MARGIN, 12)
     marks = [
-        f'<a href="#row-{row}"><circle cx="{across(a):.1f}" cy="{up(b):.1f}" r="3.5" class="{kind_of(result, row)}">'
+        f'<a href="#{prefix}-{row}"><circle cx="{across(a):.1f}" cy="{up(b):.1f}" r="3.5"'
+        f' class="{kind_of(result, row)}">'
         f"<title>{escape(str(result.patterns[row]))}: {result.scores.observed[row]:,.0f} observed,"
         f" {result.scores.mean[row]:,.1f} expected, q {result.scores.q[row]:.2g}</title></circle></a>"
         for row, a, b in zip(reversed(rows.tolist()), reversed(x.tolist()), reversed(y.tolist()), strict=True)
@@ -103,7 +118,7 @@ def volcano(result: Significance) -> str:
     )
 
 
-def profile(result: Significance) -> str:
+def profile(result: Significance, prefix: str) -> str:
     """Scaled z-scores of the most significant patterns, in the fixed order of the pattern table."""
     values = result.scores.profile
     rows = np.flatnonzero(result.scores.tested)
@@ -118,7 +133,7 @@ def profile(result: Significance) -> str:
         f'<polyline points="{path}" class="curve"/>',
     ]
     marks += [
-        f'<a href="#row-{row}"><circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" class="{kind_of(result, row)}">'
+        f'<a href="#{prefix}-{row}"><circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" class="{kind_of(result, row)}">'
         f"<title>{escape(str(result.patterns[row]))}: z {result.scores.z[row]:+.1f}</title></circle></a>"
         for x, y, row in points
     ]

@@ -251,6 +251,7 @@ function draw() {
 }
 
 function value(motif, name) {
+  if (name === "z") return motif.z ? motif.z[1] : -Infinity;
   return Array.isArray(motif[name]) ? motif[name][0] : (motif[name] ?? -Infinity);
 }
 
@@ -421,6 +422,11 @@ function show(id) {
     const [fresh, gain, covered] = motif.choice;
     rows.push(["adds", `${percent(gain).toFixed(1)} %`, `${fresh.toLocaleString("en")} occurrences that overlap nothing chosen before`]);
     rows.push(["covered with it", `${percent(covered).toFixed(1)} %`, `by motifs #1 to #${id}`]);
+  }
+  if (motif.z) {
+    const [model, z, q, sign] = motif.z;
+    const verdict = q < 0.01 ? (sign > 0 ? "over-represented" : "under-represented") : "neither over- nor under-represented";
+    rows.push(["z-score", z.toFixed(1), `${verdict}, q ${q.toPrecision(2)}, null model ${model}`]);
   }
   rows.push(["score", motif.score === null ? "" : String(Number(motif.score.toPrecision(6))), "as the search ranked it"]);
   const body = find("detail-body");

@@ -1,9 +1,8 @@
 "use strict";
-// Sorts the table by the column whose heading is pressed; again, the other way round.
-const table = document.getElementById("patterns");
-const headings = [...table.tHead.rows[0].cells];
-
+// Sorts a table by the column whose heading is pressed; again, the other way round.
 function sortBy(heading) {
+  const table = heading.closest("table");
+  const headings = [...table.tHead.rows[0].cells];
   const column = headings.indexOf(heading);
   const direction = heading.getAttribute("aria-sort") === "descending" ? "ascending" : "descending";
   for (const other of headings) other.removeAttribute("aria-sort");
@@ -13,4 +12,6 @@ function sortBy(heading) {
   table.tBodies[0].append(...[...table.tBodies[0].rows].sort((a, b) => sign * (value(a) - value(b))));
 }
 
-for (const heading of headings) heading.querySelector("button")?.addEventListener("click", () => sortBy(heading));
+for (const button of document.querySelectorAll(".sortable th button")) {
+  button.addEventListener("click", () => sortBy(button.closest("th")));
+}
