@@ -87,6 +87,18 @@ def test_light_models(name: str) -> None:
     np.testing.assert_allclose(found, results(model, False)[0], rtol=1e-3, atol=1e-5)
 
 
+def test_values_that_are_handed_on_need_no_line(tmp_path: Path) -> None:
+    before = stack(3)
+    before.graph.node[-1].output[0] = "last"
+    before.graph.node.append(onnx.helper.make_node("Identity", ["last"], ["x3"]))
+    path = written(before, tmp_path / "stack.onnx")
+    module, source = loaded(path)
+    assert "identity" not in source
+    with torch.no_grad():
+        found = module(*inputs_of(onnx.load(path)))
+    np.testing.assert_allclose(found, results(onnx.load(path), False)[0], rtol=1e-5, atol=1e-6)
+
+
 def test_the_command_writes_a_file(tmp_path: Path) -> None:
     path = written(stack(3), tmp_path / "stack.onnx")
     write_outline(OutlineSettings(model=path, out=tmp_path / "model.py", to="pytorch"))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from grade import _core
 from grade.blocks.grammar import NOTHING, Grammar, Wiring, base_name, make_grammar
 from grade.blocks.growth import Grown, grown_regions
-from grade.blocks.library import read_library
+from grade.blocks.library import read_library, refuse_limits
 from grade.blocks.library_matches import match_library
 from grade.blocks.naming import names as make_names
 from grade.blocks.places import Places, best_library, find_places
@@ -311,16 +311,6 @@ def blocks(
 
         keep(found, Path(out))
     return found
-
-
-def refuse_limits(settings: BlocksSettings) -> None:
-    """Blocks of a library are taken as they are."""
-    default = BlocksSettings(graphs="")
-    for name in ("min_count", "min_graphs", "max_size", "outputs"):
-        if getattr(settings, name) != getattr(default, name):
-            raise InputError(
-                f"`{name}` limits the search for new blocks; leave it out or leave out `blocks`."
-            )
 
 
 def acyclic(graphs: GraphSet) -> tuple[GraphSet, tuple[str, ...]]:

@@ -11,6 +11,7 @@ import numpy as np
 from grade.blocks.grammar import NOTHING, Grammar, Wiring
 from grade.blocks.keeping import ARRAYS, GRAMMAR, RESULT
 from grade.errors import InputError
+from grade.settings import BlocksSettings
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,3 +105,13 @@ def check(library: Library) -> None:
         and ((places >= 0) & (places < grammar.sizes[readers][:, None])).all()
     ):
         raise ValueError("damaged")
+
+
+def refuse_limits(settings: BlocksSettings) -> None:
+    """Blocks of a library are taken as they are."""
+    default = BlocksSettings(graphs="")
+    for name in ("min_count", "min_graphs", "max_size", "outputs"):
+        if getattr(settings, name) != getattr(default, name):
+            raise InputError(
+                f"`{name}` limits the search for new blocks; leave it out or leave out `blocks`."
+            )

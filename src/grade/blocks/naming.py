@@ -70,6 +70,7 @@ SHAPES |= {
     "flatten",
 }
 RECURRENT = {"lstm", "gru", "rnn"}
+HANDED_ON = {"identity", "dropout"}
 
 
 def base_of(types: Iterable[str]) -> str:
@@ -79,10 +80,12 @@ def base_of(types: Iterable[str]) -> str:
     'bottleneck'
     >>> base_of(["LayerNormalization", "MatMul", "Softmax", "MatMul", "Add", "Gemm", "Gelu", "Gemm"])
     'attention-mlp'
-    >>> base_of(["Mul", "Sin", "Mul"])
-    'mul-sin'
+    >>> base_of(["Mul", "Sin", "Mul"]), base_of(["Identity", "Mul", "Identity"])
+    ('mul-sin', 'mul')
     """
     counts = Counter(base_name(name) for name in types)
+    if set(counts) - HANDED_ON:
+        counts = Counter({name: count for name, count in counts.items() if name not in HANDED_ON})
 
     def number(words: set[str]) -> int:
         return sum(counts[word] for word in words)

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grade.blocks.finding import Blocks, Unit, find, find_known, refuse_limits
+from grade.blocks.finding import Blocks, Unit, find, find_known
 from grade.blocks.functions import Function, FunctionMaker, distinct
+from grade.blocks.library import refuse_limits
 from grade.blocks.onnx_graph import OnnxGraph, import_onnx, read_model
 from grade.errors import InputError
 from grade.files import whole_file

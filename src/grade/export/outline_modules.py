@@ -8,7 +8,6 @@ names the initializer of the model that each parameter stands for.
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from grade.blocks.finding import Unit
 from grade.blocks.functions import Slot
 from grade.blocks.outline import Outlined
+from grade.export.module_classes import Child, Class, Own
 from grade.export.operator_call import DTYPES, Call, UntranslatableError
 from grade.export.pytorch import indented, plain, stem
 from grade.export.torch_helpers import HELPERS
@@ -23,56 +23,12 @@ from grade.export.torch_operators import OPERATORS, SEVERAL
 from grade.export.translation import INLINE, STAND_IN, attribute_value, dtype_of, literal
 
 FLOATS = ("torch.float32", "torch.float64", "torch.float16", "torch.bfloat16")
-RESERVED = {"torch", "nn", "F", "self", "weight", "layer", *HELPERS}
 WEIGHT = '''
 
 def weight(shape: list[int], dtype: torch.dtype = torch.float32) -> nn.Parameter:
     """A parameter that waits for its values; load_state_dict brings them."""
     return nn.Parameter(torch.zeros(shape, dtype=dtype))
 '''
-
-
-@dataclass
-class Own:
-    """A parameter of a class, with its value in each occurrence."""
-
-    name: str
-    values: list[str]
-
-
-@dataclass
-class Child:
-    """A module in a module, or a list of them that follow each other."""
-
-    name: str
-    symbol: int
-    begins: list[int]  # first places, one for each of the list
-
-
-@dataclass
-class Class:
-    """A class while it is written."""
-
-    symbol: int | None  # None for the model
-    name: str
-    occurrences: list[int]  # where each begins in the order of the grammar
-    own: list[Own] = field(default_factory=list)
-    children: list[Child] = field(default_factory=list)
-    shapes: list[tuple[str, list[list[int]]]] = field(default_factory=list)  # constructor arguments
-    lines: list[str] = field(default_factory=list)
-    arguments: list[str] = field(default_factory=list)
-    results: list[str] = field(default_factory=list)
-    taken: set[str] = field(default_factory=lambda: set(RESERVED))
-    attributes: set[str] = field(default_factory=set)
-
-    def fresh(self, wanted: str, attribute: bool = False) -> str:
-        taken = self.attributes if attribute else self.taken
-        name, number = wanted, 1
-        while name in taken:
-            number += 1
-            name = f"{wanted}{number}"
-        taken.add(name)
-        return name
 
 
 class ModuleWriter:
@@ -306,6 +262,9 @@ class ModuleWriter:
             self.operand(made, (unit.begin, place), variables, word) if text else (None, None)
             for place, text in enumerate(node.input)
         ]
+        if kind == "Identity" and operands[0][0] in variables.values():
+            variables[node.output[0]] = str(operands[0][0])
+            return
         used = [place for place, text in enumerate(node.output) if text and readers.get(text)]
         call = Call(
             inputs=[text for text, _ in operands],
