@@ -1,6 +1,7 @@
 """What ``import grade`` offers: the same answers as the commands, results that show themselves."""
 
 import json
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -144,3 +145,13 @@ def test_a_failing_gpu_is_no_damaged_model(tmp_path: Path, monkeypatch: pytest.M
         DeviceError, match=r"does not get onto the GPU \(CUDA error: an illegal memory access"
     ):
         load_estimator(tmp_path / "model")
+
+
+def test_models_pictures_and_matches_show_themselves() -> None:
+    drawn = grade.sample("zoo-mini", 4, count=100, seed=1)
+    assert re.fullmatch(r"Frequency\(frequency, k = 4, \d+\.\d s\)", repr(grade.fit(drawn, "frequency")))
+    assert re.fullmatch(r"Parts\(parts, k = 4, \d+\.\d s\)", repr(grade.fit(drawn, "parts")))
+    assert repr(grade.draw("Conv -> Relu")) == "Drawing('Conv -> Relu')"
+    page = grade.match("fusions", "zoo-mini", remaining=0)._repr_html_()
+    assert page.startswith("<table><caption>fusions covers ")
+    assert "<td>Conv -&gt; BatchNormalization</td><td>conv-batchnorm</td>" in page

@@ -237,6 +237,9 @@ class Drawing:
 
     pattern: Pattern
 
+    def __repr__(self) -> str:
+        return f"Drawing({str(self.pattern)!r})"
+
     @property
     def svg(self) -> str:
         return svg(self.pattern)

@@ -24,6 +24,7 @@ from grade.graphs.queries import Query
 from grade.machine import thread_count
 from grade.mine import mine
 from grade.progress import Progress
+from grade.report import notebook
 from grade.sources import as_graphs
 from grade.support import Support, amount
 from grade.text import table
@@ -67,6 +68,24 @@ class Matched:
 
     def __repr__(self) -> str:
         return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        """The patterns that occur as a table for a notebook."""
+        nodes = max(self.nodes, 1)
+        title = f"{self.library} covers {100 * self.covered / nodes:.1f} % of {self.set}"
+        rows = [
+            (
+                entry.pattern,
+                [
+                    entry.name,
+                    f"{100 * (entry.support.coverage or 0) / nodes:.1f}",
+                    f"{100 * entry.adds / nodes:.1f}",
+                    entry.support.shown("occurrences"),
+                ],
+            )
+            for entry in self.entries
+        ]
+        return notebook.table(title, ["name", "covers %", "adds %", "occurrences"], rows)
 
     def columns(self) -> dict[str, list[Any]]:
         """The patterns that occur, column by column."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from grade.estimators.protocol import Samples, as_samples, estimators, read_model, write_model
+from grade.estimators.protocol import Samples, as_samples, estimators, read_model, shown, write_model
 from grade.estimators.reports import FitReport, Report
 from grade.estimators.space import GraphSpace
 from grade.graphs import PatternTable
@@ -39,6 +39,8 @@ class Frequency:
     def __init__(self) -> None:
         self.settings: EstimatorSettings = FrequencySettings()
         self.fitted = FitReport(seconds=0.0)
+
+    __repr__ = shown
 
     def fit(
         self,

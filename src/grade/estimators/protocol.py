@@ -84,6 +84,15 @@ class Estimator(Protocol):
 estimators: Registry[type[Estimator]] = Registry("estimator", MODULES)
 
 
+def shown(model: Any) -> str:
+    """A model in one line, for its ``repr``."""
+    if not hasattr(model, "space"):
+        return f"{type(model).__name__}(not fitted)"
+    sizes = ", ".join(map(str, model.space.sizes))
+    steps = "" if model.fitted.steps is None else f", {model.fitted.steps:,} steps"
+    return f"{type(model).__name__}({model.settings.estimator}, k = {sizes}{steps}, {model.fitted.seconds:.1f} s)"
+
+
 def stored_settings(description: dict[str, Any]) -> EstimatorSettings:
     """The settings of a stored model, by its description."""
     values = description["settings"]

@@ -59,8 +59,8 @@ def shown_supports(support: Support) -> list[str]:
     return [support.shown(name) for name in SUPPORTS]
 
 
-def table(title: str, columns: list[str], rows: Iterable[tuple[Pattern | Query, list[str]]]) -> str:
-    """Numbered rows of a picture (the text of a query, which has none) and cells."""
+def table(title: str, columns: list[str], rows: Iterable[tuple[Pattern | Query | str, list[str]]]) -> str:
+    """Numbered rows of a picture (or a text, for a query) and cells."""
     head = "".join(f"<th>{escape(name)}</th>" for name in ["", "pattern", *columns])
     body = "".join(
         f"<tr><td>{rank}</td><td>{svg(pattern) if isinstance(pattern, Pattern) else escape(str(pattern))}</td>"

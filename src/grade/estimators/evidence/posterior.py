@@ -35,6 +35,7 @@ from grade.estimators.protocol import (
     estimators,
     normalised,
     read_model,
+    shown,
     stored_settings,
     write_model,
 )
@@ -99,6 +100,8 @@ class Posterior:
         self.parts: PartCounts | None = None
         self.counts = Counts({}, {})
         self.sizes: dict[int, SizeModel] = {}
+
+    __repr__ = shown
 
     def fit(
         self,

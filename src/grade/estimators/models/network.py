@@ -33,6 +33,7 @@ from grade.estimators.protocol import (
     as_samples,
     normalised,
     read_model,
+    shown,
     stored_settings,
     write_model,
 )
@@ -71,6 +72,8 @@ class NetworkEstimator(ABC, Generic[Own]):
         self.held_out: list[NDArray[np.bool_]] = []
         # Asked once there is a trial: where the answer is no, there is nothing to train further networks for.
         self.worth: Callable[[], bool] = lambda: True
+
+    __repr__ = shown
 
     # Defined by each model.
 
