@@ -160,9 +160,11 @@ def match(
     Parameters
     ----------
     library : "fusions", a file with a pattern on each line, after its name and a colon, or a pattern itself
-    graphs : a graph set, a file, folder or name, a model, or a list of these fusible : only occurrences that a
-        compiler can fuse induced : False: other edges than those of a pattern may lie between the nodes of an
-        occurrence remaining : how many motifs of the nodes that are not covered to find; 0 for none
+    graphs : a graph set, a file, folder or name, a model, or a list of these
+    fusible : only occurrences that a compiler can fuse
+    induced : if False, the nodes of an occurrence may have other edges between them than those of the pattern
+    remaining : number of motifs to find among the nodes that no pattern covers; 0 for none
+    seconds_per_pattern : time limit for each pattern; then its numbers are lower bounds
 
     >>> found = match("Conv -> BatchNormalization -> Relu", "zoo-mini", remaining=2)
     >>> found.covered, [motif.pattern for motif in found.remaining]

@@ -43,8 +43,8 @@ def count_pattern(
 
     Parameters
     ----------
-    seconds : when to stop; the counts until then are lower bounds and marked as such fusible : only occurrences that
-        a compiler could fuse: convex (no directed path leaves the node set and comes
+    seconds : when to stop; counts that were stopped are lower bounds and marked as such
+    fusible : only occurrences that a compiler could fuse: convex (no directed path leaves the node set and comes
         back), and edges leave it at one node at most
     supports : also find the disjoint occurrences and the covered nodes
 

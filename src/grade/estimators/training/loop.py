@@ -70,9 +70,9 @@ def train(
 
     Parameters
     ----------
-    draw : draws a batch of the given size, on the device loss : the loss of a network on what was drawn. Both take
-    their random numbers from torch's default generator; no
-        other source is used, so that a resumed training repeats an uninterrupted one
+    draw : draws a batch of the given size, on the device
+    loss : the loss of a network on a batch. Both functions take their random numbers from torch's default
+        generator and from nowhere else, so that a resumed training repeats an uninterrupted one
     validate : a figure for the averaged network, lower being better; with it, training stops when the figure has not
         improved for long, and the network at the best step is returned
     bfloat16, compile : compute in bfloat16 where it is safe; compile long trainings on a GPU
