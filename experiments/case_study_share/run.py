@@ -2,7 +2,7 @@
 
     python experiments/case_study_share/run.py [--quick] [--out FOLDER]
 
-The paper's table "proportion of interested samples" (appendix, case study) on zoo in place of Younger: what is
+The paper's table "proportion of interested samples" (appendix, case study) on our sets in place of Younger: what is
 left of a sample when it is filtered after drawing. Both weightings are shown: every occurrence counts the same, as
 in the paper, or every graph does. Results: shares.csv and README.md.
 """
@@ -43,8 +43,8 @@ def interesting(patterns: PatternTable, node_types: list[str], degree: int) -> N
     return low & np.isin(patterns.node_types, wanted).any(axis=1)
 
 
-def shares(settings: dict[str, Any]) -> list[Row]:
-    graphs = load(settings["set"])
+def shares(name: str, settings: dict[str, Any]) -> list[Row]:
+    graphs = load(name)
     rule = (settings["node_types"], settings["degree"])
     rows: list[Row] = []
     for column, k in enumerate(settings["sizes"]):
@@ -69,6 +69,7 @@ def shares(settings: dict[str, Any]) -> list[Row]:
                     values.append(100 * drawn.counts[interesting(drawn.patterns, *rule)].sum() / len(drawn))
                 rows.append(
                     {
+                        "set": name,
                         "k": k,
                         "weighting": weighting,
                         "method": method,
@@ -91,29 +92,28 @@ def page(rows: list[Row], settings: dict[str, Any], seconds: float) -> str:
         "# Share of samples that a constraint leaves",
         "",
         f"Made by `python experiments/case_study_share/run.py` in {seconds / 60:.0f} minutes: percent of"
-        f" {settings['count']:,} samples of {settings['set']} that contain {' or '.join(settings['node_types'])} and"
-        f" in which every in- and out-degree is at most {settings['degree']}, mean ± standard deviation over"
-        f" {settings['seeds']} seeds.",
+        f" {settings['count']:,} samples that contain {' or '.join(settings['node_types'])} and in which every in- and"
+        f" out-degree is at most {settings['degree']}, mean ± standard deviation over {settings['seeds']} seeds.",
     ]
     for weighting in ("occurrences", "graphs"):
-        lines += [
-            "",
-            f"## Every {'occurrence' if weighting == 'occurrences' else 'graph'} counts the same",
-            "",
-            *head,
-        ]
-        for method in settings["methods"]:
-            own = [r for r in rows if (r["weighting"], r["method"]) == (weighting, method)]
-            cells = [f"{r['percent']:.4f} ± {r['standard_deviation']:.4f}" for r in own]
-            lines.append(f"| {TITLES[method]} | " + " | ".join(cells) + " |")
+        counted = "occurrence" if weighting == "occurrences" else "graph"
+        lines += ["", f"## Every {counted} counts the same", "", *head]
+        for name in settings["sets"]:
+            own = [r for r in rows if (r["set"], r["weighting"]) == (name, weighting)]
+            for method in settings["methods"]:
+                cells = [
+                    f"{r['percent']:.4f} ± {r['standard_deviation']:.4f}" for r in own if r["method"] == method
+                ]
+                lines.append(f"| {name}, {TITLES[method]} | " + " | ".join(cells) + " |")
+            if weighting == "occurrences":
+                exact = [r["exact"] for r in own if r["method"] == settings["methods"][0]]
+                lines.append(
+                    f"| {name}, exact | " + " | ".join(f"{e:.4f}" if e != "" else "" for e in exact) + " |"
+                )
         if weighting == "occurrences":
-            own = [r for r in rows if (r["weighting"], r["method"]) == (weighting, settings["methods"][0])]
-            lines.append(
-                "| exact | " + " | ".join(f"{r['exact']:.4f}" if r["exact"] != "" else "" for r in own) + " |"
-            )
             for method in settings["methods"]:
                 cells = [f"{v:.4f}" for v in settings["paper"][method][: len(sizes)]]
-                lines.append(f"| {TITLES[method]}, paper, Younger | " + " | ".join(cells) + " |")
+                lines.append(f"| paper, Younger, {TITLES[method]} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -126,10 +126,10 @@ def main() -> None:
     arguments = parser.parse_args()
     settings = tomllib.loads((HERE / "settings.toml").read_text())
     if arguments.quick:
-        settings |= {"set": "zoo-mini", "sizes": [4, 5], "count": 2000, "seeds": 2}
+        settings |= {"sets": ["zoo-mini"], "sizes": [4, 5], "count": 2000, "seeds": 2}
     arguments.out.mkdir(parents=True, exist_ok=True)
     begin = time.perf_counter()
-    rows = shares(settings)
+    rows = [row for name in settings["sets"] for row in shares(name, settings)]
     with (arguments.out / "shares.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
         writer.writeheader()

@@ -4,7 +4,7 @@
 
 Makes the paper's table "number of sampled subgraphs required to reach a sampling density of 0.1" and its figure
 "number of sampled subgraphs vs. sampling density" (appendix, "Additional Experimental Results"), and compares the
-shares of types in samples with the exact ones. NAS-Bench-NLP takes part if the environment variable GRADE_TEST_DATA
+shares of patterns in samples with the exact ones. NAS-Bench-NLP takes part if the environment variable GRADE_TEST_DATA
 names a folder with its recipes. Results: samples_to_density.csv, curve.csv, bias.csv, large.csv, curve.png and
 README.md.
 """
@@ -33,6 +33,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 HERE = Path(__file__).parent
 HUB = 20  # edges of a node, in and out
+CHUNK = 1 << 16  # uniform draws made at a time
 TITLES = {"ars": "ARS", "nrs": "NRS", "rand-esu": "Rand-ESU", "rand-fase": "Rand-FaSE"}
 Row = dict[str, Any]
 
@@ -54,6 +55,25 @@ def draws_to(
     return np.array([density_curve(samplers[method], request, densities, census) for request in requests])
 
 
+def uniform_draws(census: Census, density: float, seeds: int) -> float:
+    """Mean number of independent uniform draws until a share of the patterns has been seen."""
+    wanted = int(np.ceil(density * len(census.patterns)))
+    bounds = np.cumsum(census.counts / census.instances)
+    needed = []
+    for seed in range(seeds):
+        generator, firsts, drawn = np.random.default_rng(seed), np.zeros(0, np.int64), 0
+        seen = np.zeros(len(census.patterns), bool)
+        while len(firsts) < wanted:
+            rows = np.minimum(np.searchsorted(bounds, generator.random(CHUNK)), len(bounds) - 1)
+            patterns, places = np.unique(rows, return_index=True)
+            fresh = ~seen[patterns]
+            seen[patterns] = True
+            firsts = np.concatenate([firsts, np.sort(places[fresh]) + drawn])
+            drawn += CHUNK
+        needed.append(int(firsts[wanted - 1]) + 1)
+    return float(np.mean(needed))
+
+
 def sample_size(settings: dict[str, Any]) -> list[Row]:
     rows: list[Row] = []
     for name, facts in settings["sets"].items():
@@ -63,10 +83,19 @@ def sample_size(settings: dict[str, Any]) -> list[Row]:
             continue
         for size, k in enumerate(settings["sizes"]):
             census = take_census(graphs, k, settings["threads"])
+            seeds = facts.get("seeds", settings["seeds"])
+            if "expected" in facts:
+                uniform = facts["expected"][size]
+            else:
+                uniform = round(uniform_draws(census, settings["density"], seeds))
             for column, method in enumerate(settings["methods"]):
-                draws = draws_to(
-                    graphs, k, method, [settings["density"]], census, settings["seeds"], settings["threads"]
-                )[:, 0]
+                try:
+                    draws = draws_to(
+                        graphs, k, method, [settings["density"]], census, seeds, settings["threads"]
+                    )[:, 0]
+                except InputError as error:
+                    print(f"{name}, {method}: {error}")
+                    continue
                 rows.append(
                     {
                         "set": facts.get("name", name),
@@ -75,8 +104,8 @@ def sample_size(settings: dict[str, Any]) -> list[Row]:
                         "mean": round(float(draws.mean()), 1),
                         "standard_deviation": round(float(draws.std(ddof=1)), 1),
                         "seeds": len(draws),
-                        "uniform": facts["expected"][size],
-                        "paper": facts["paper"][size][column],
+                        "uniform": uniform,
+                        "paper": facts["paper"][size][column] if "paper" in facts else "",
                     }
                 )
                 print(rows[-1], flush=True)
@@ -144,11 +173,11 @@ def draw_curves(rows: list[Row], path: Path) -> None:
 
 
 def bias(settings: dict[str, Any]) -> list[Row]:
-    """Shares of types in samples of a fixed size against the exact shares.
+    """Shares of patterns in samples of a fixed size against the exact shares.
 
     distance: total variation between the mean of the samples' shares over all seeds and the exact shares, where
     independent uniform draws would have `noise`; a sampler without bias has both alike. spread: variance of the
-    shares of the most frequent types over seeds, in multiples of that of independent uniform draws (median).
+    shares of the most frequent patterns over seeds, in multiples of that of independent uniform draws (median).
     """
     rows: list[Row] = []
     count, seeds, top = settings["bias"]["count"], settings["bias"]["seeds"], settings["bias"]["top"]
@@ -251,18 +280,27 @@ def read_csv(path: Path) -> list[Row]:
         return [{name: value(text) for name, text in row.items()} for row in csv.DictReader(file)]
 
 
+def cell_of(row: Row) -> str:
+    paper = f" ({row['paper']:,})" if row["paper"] != "" else ""
+    return f"{row['mean']:,.0f} ± {row['standard_deviation']:,.0f}{paper}"
+
+
 def page(parts: dict[str, list[Row]], settings: dict[str, Any]) -> str:
     """The results for people."""
     lines = [
         "# Samples to a density",
         "",
-        "Made by `python experiments/sample_size/run.py` in about ten minutes.",
+        "Made by `python experiments/sample_size/run.py`.",
         "",
-        f"## Samples until {100 * settings['density']:.0f} % of all types have been seen",
+        f"## Samples until {100 * settings['density']:.0f} % of all patterns have been seen",
         "",
-        f"Mean ± standard deviation of one draw over {settings['seeds']} seeds, and the paper's figure in"
-        " brackets. 'uniform'"
-        " is the mean over independent uniform draws, from a separate enumeration.",
+        f"Mean ± standard deviation of one draw over {settings['seeds']} seeds"
+        + "".join(
+            f", {facts['seeds']} on {facts.get('name', name)}"
+            for name, facts in settings["sets"].items()
+            if "seeds" in facts
+        )
+        + ", and the paper's figure in brackets. 'uniform' is the mean over independent uniform draws.",
         "",
         "| set | k | uniform | " + " | ".join(TITLES[m] for m in settings["methods"]) + " |",
         "|---" * (3 + len(settings["methods"])) + "|",
@@ -270,8 +308,9 @@ def page(parts: dict[str, list[Row]], settings: dict[str, Any]) -> str:
     sizes = parts["samples_to_density"]
     for name, k in dict.fromkeys((row["set"], row["k"]) for row in sizes):
         own = [row for row in sizes if (row["set"], row["k"]) == (name, k)]
-        cells = [f"{r['mean']:,.0f} ± {r['standard_deviation']:,.0f} ({r['paper']:,})" for r in own]
-        lines.append(f"| {name} | {k} | {own[0]['uniform']:,} | " + " | ".join(cells) + " |")
+        cells = {row["method"]: cell_of(row) for row in own}
+        texts = [cells.get(method, "refused") for method in settings["methods"]]
+        lines.append(f"| {name} | {k} | {own[0]['uniform']:,} | " + " | ".join(texts) + " |")
     lines += [
         "",
         "The DARTS set is a draw of 10,000 architectures; 'uniform' is from another such draw, and the"
@@ -287,10 +326,10 @@ def page(parts: dict[str, list[Row]], settings: dict[str, Any]) -> str:
         "## How far from uniform",
         "",
         f"{settings['bias']['count']:,} samples, {settings['bias']['seeds']} seeds. 'distance' is the total variation"
-        " between the shares of types, averaged over all seeds, and the exact shares; independent uniform"
+        " between the shares of patterns, averaged over all seeds, and the exact shares; independent uniform"
         " draws would have"
         f" 'noise'. 'spread' is the variance of the shares of the {settings['bias']['top']} most frequent"
-        " types from seed to"
+        " patterns from seed to"
         " seed, as a multiple of that of independent uniform draws (median). ARS refuses zoo.",
         "",
         "| set | k | method | distance | noise | spread | draws with a hub | instances, estimated / true |",
@@ -315,7 +354,7 @@ def page(parts: dict[str, list[Row]], settings: dict[str, Any]) -> str:
         " estimate of the"
         " number of occurrences, with its relative standard deviation from seed to seed; 'spread' as above,"
         " so the shares of"
-        " frequent types are as precise as with samples / spread independent uniform draws.",
+        " frequent patterns are as precise as with samples / spread independent uniform draws.",
         "",
         "| set | k | method | instances | deviation | largest share | spread |",
         "|---|---|---|---|---|---|---|",

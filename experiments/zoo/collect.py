@@ -4,9 +4,9 @@
     python experiments/zoo/collect.py --work FOLDER             # a day on one core; go on by repeating it after a stop
     python experiments/zoo/collect.py --work FOLDER --pack      # packs what there is so far
 
-timm, torchvision, transformers, pytorchcv, open_clip and segmentation_models_pytorch are taken where they are
-installed. No weights are made and nothing is downloaded; each model is captured in a process of its own, with limits
-of time and memory. Families take turns, so that what was captured so far is varied at any moment. FOLDER/manifest.jsonl
+timm, torchvision, transformers, diffusers, litgpt, pytorchcv, open_clip and segmentation_models_pytorch are taken where
+they are installed. No weights are made and nothing is downloaded; each model is captured in a process of its own, with
+limits of time and memory. Families take turns, so that what was captured so far is varied at any moment. FOLDER/manifest.jsonl
 has a line for every model tried: package, version, model, nodes, edges, digest of its structure, seconds, and why it
 was left out.
 """
@@ -91,6 +91,7 @@ def collect(work: Path, limits: Limits, until: float, again: bool) -> None:
     waiting = [(package, item) for package, item in candidates() if item.place not in done]
     package_of = {item.place: package for package, item in waiting}
     print(f"{len(done)} models tried before, {len(waiting)} to go", flush=True)
+    os.environ["HF_HUB_OFFLINE"] = "1"  # a model whose definition asks a hub is refused at once
     os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
     begin, graphs = time.monotonic(), None
     stream = read_in_workers([item for _, item in waiting], SETTINGS, 1, limits)

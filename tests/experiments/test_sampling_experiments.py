@@ -47,7 +47,7 @@ def test_case_study_share(tmp_path: Path) -> None:
     for row in rows(tmp_path / "shares.csv"):
         if row["method"] != "nrs" and row["weighting"] == "occurrences":
             assert float(row["percent"]) == pytest.approx(float(row["exact"]), abs=4), "two draws of 2,000"
-    assert "| exact | 24.8983 | 22.6859 |" in (tmp_path / "README.md").read_text()
+    assert "| zoo-mini, exact | 24.8983 | 22.6859 |" in (tmp_path / "README.md").read_text()
 
 
 def case_study() -> ModuleType:

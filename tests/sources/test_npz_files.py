@@ -75,6 +75,16 @@ def test_a_large_zoo_is_loaded_by_its_path(tmp_path: Path) -> None:
         load(f"zoo-large:{tmp_path / 'missing'}")
 
 
+def test_a_small_file_that_unpacks_to_gigabytes_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grade.sources.zoo.MOST_UNPACKED", 1 << 20)
+    packed = tmp_path / "bomb.npz.xz"
+    packed.write_bytes(lzma.compress(bytes(4 << 20)))
+    with pytest.raises(InputError, match=r"bomb\.npz\.xz unpacks to more than"):
+        load(f"zoo-large:{packed}")
+
+
 def test_what_is_optional_may_be_missing(tmp_path: Path) -> None:
     np.savez(tmp_path / "graphs.npz", **arrays())
     graphs = load(tmp_path / "graphs.npz")

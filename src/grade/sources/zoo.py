@@ -15,6 +15,7 @@ from grade.sources.source_registry import source
 
 # In a checkout; wheels do not hold it.
 LARGE = Path(__file__).parents[3] / "experiments" / "zoo" / "zoo-large.npz.xz"
+MOST_UNPACKED = 2 << 30  # bytes; a small file can unpack to terabytes
 
 # A dozen families, small to medium: plain chains, residual, branched, squeeze-and-excite, attention, windows.
 # No DenseNet: the stars around its Concat nodes would be 97 % of all subgraphs of five nodes.
@@ -50,14 +51,19 @@ def zoo_large(path: str | None = None) -> GraphSet:
     """What experiments/zoo/collect.py captured and packed: distinct graphs, with operands, outputs and names."""
     place = LARGE if path is None else Path(path)
     try:
-        content = io.BytesIO(lzma.decompress(place.read_bytes()))
+        packed = lzma.LZMADecompressor()
+        content = packed.decompress(place.read_bytes(), MOST_UNPACKED + 1)
+        if len(content) <= MOST_UNPACKED and not packed.eof:
+            raise EOFError("it ends too early")
     except FileNotFoundError:
         raise InputError(
             f"There is no file {place}; make it with experiments/zoo/collect.py, or name it: zoo-large:PATH."
         ) from None
     except (OSError, lzma.LZMAError, EOFError) as error:
         raise InputError(f"{place} cannot be read ({error}); get it again.") from None
-    return read_npz(place, "zoo-large", content)
+    if len(content) > MOST_UNPACKED:
+        raise InputError(f"{place} unpacks to more than {MOST_UNPACKED >> 30} GiB; get it again.")
+    return read_npz(place, "zoo-large", io.BytesIO(content))
 
 
 @source("zoo-mini", "A dozen small and varied graphs of zoo.")
