@@ -102,7 +102,9 @@ def page(rows: list[Row], settings: dict[str, Any], seconds: float) -> str:
             own = [r for r in rows if (r["set"], r["weighting"]) == (name, weighting)]
             for method in settings["methods"]:
                 cells = [
-                    f"{r['percent']:.4f} ± {r['standard_deviation']:.4f}" for r in own if r["method"] == method
+                    f"{r['percent']:.4f} ± {r['standard_deviation']:.4f}"
+                    for r in own
+                    if r["method"] == method
                 ]
                 lines.append(f"| {name}, {TITLES[method]} | " + " | ".join(cells) + " |")
             if weighting == "occurrences":

@@ -1,6 +1,7 @@
 """The command that captures architectures: it goes on where it stopped, and packs what is distinct."""
 
 import json
+import os
 import runpy
 import time
 from pathlib import Path
@@ -41,7 +42,7 @@ def test_what_was_tried_is_not_tried_again_and_what_is_distinct_is_packed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "some_models.py").write_text(MODELS)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.syspath_prepend(str(SCRIPT.parent))
     names = ["one", "broken", "tiny", "two", "wide"]
     command: dict[str, Any] = runpy.run_path(str(SCRIPT))
