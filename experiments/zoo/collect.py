@@ -6,9 +6,9 @@
 
 timm, torchvision, transformers, diffusers, litgpt, pytorchcv, open_clip and segmentation_models_pytorch are taken where
 they are installed. No weights are made and nothing is downloaded; each model is captured in a process of its own, with
-limits of time and memory. Families take turns, so that what was captured so far is varied at any moment. FOLDER/manifest.jsonl
-has a line for every model tried: package, version, model, nodes, edges, digest of its structure, seconds, and why it
-was left out.
+limits of time and memory. Families take turns, so that the captured models are varied at any moment.
+FOLDER/manifest.jsonl has a line for every model tried: package, version, model, nodes, edges, digest of its structure,
+seconds, and why it was left out.
 """
 
 import argparse
