@@ -8,12 +8,14 @@ import torch
 
 import grade
 from grade.blocks import Blocks
+from grade.sources.model_zoos import declare_missing_operators
 from tests.blocks.test_known_models import operators
 
 IMAGE = torch.zeros(1, 3, 224, 224)
 
 
 def package(name: str) -> Any:
+    declare_missing_operators()
     return pytest.importorskip(name, reason=f"{name} is not installed (pip install {name})")
 
 
