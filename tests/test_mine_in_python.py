@@ -88,7 +88,9 @@ def test_a_progress_callback_that_returns_false_stops_the_run(tmp_path: Path) ->
 
 
 def test_unknown_settings_are_refused() -> None:
-    with pytest.raises(grade.InputError, match="There is no setting rank; known: acyclic, all, beam"):
+    with pytest.raises(
+        grade.InputError, match="There is no setting rank; known: acyclic, address, all, beam"
+    ):
         grade.mine("zoo-mini", k=4, rank="graphs")
     with pytest.raises(grade.InputError, match="An empty list names no graphs"):
         grade.mine([], k=4)

@@ -262,7 +262,8 @@ def support_of(job: Job, level: Level, row: int, verifier: Verifier, seconds: fl
         return known
     limit = min(job.settings.seconds_per_pattern, seconds)
     found = verifier.support(level.lists.patterns[row], limit, examples=EXAMPLES)
-    if limit < job.settings.seconds_per_pattern and not found.complete:
+    cut_off = not found.complete or len(found.examples) < min(EXAMPLES, found.occurrences)
+    if limit < job.settings.seconds_per_pattern and cut_off:
         job.cut_short = True
     else:
         job.run.save_support(level.size, row, found)

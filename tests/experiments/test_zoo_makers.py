@@ -63,7 +63,7 @@ def test_a_dozen_models_of_each_package_are_captured(key: str, monkeypatch: pyte
     monkeypatch.syspath_prepend(str(ZOO))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ZOO), os.environ.get("PYTHONPATH", "")]))
     from makers import PACKAGES  # type: ignore[import-not-found]  # in experiments/zoo
-    from makers.warm import Candidate  # type: ignore[import-not-found]
+    from makers.warm import Candidate  # type: ignore[import-not-found]  # likewise
 
     names = MODELS[key].split()
     assert len(names) == 12
