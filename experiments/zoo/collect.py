@@ -183,7 +183,49 @@ def pack(work: Path, packed: Path, results: Path) -> None:
         "census": censuses,
     }
     (results / "large.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    (results / "large.md").write_text(page(rows, data), encoding="utf-8")
     print(json.dumps(data, indent=1))
+
+
+def page(rows: list[dict[str, Any]], data: dict[str, Any]) -> str:
+    """What was tried, captured and kept, by package, and the commonest reasons for leaving a model out."""
+    lines = [
+        "# zoo-large",
+        "",
+        "Made by `python experiments/zoo/collect.py --work FOLDER` and then `--pack`:"
+        f" {data['graphs']:,} distinct graphs with {data['nodes']:,} operators of {data['operators']} types and"
+        f" {data['edges']:,} edges, the largest of {data['largest_graph']:,} operators, in {data['bytes']:,} bytes."
+        f" {data['captured'] - data['graphs']:,} captured models have exactly the structure of another and were merged"
+        " with it. `manifest.jsonl.xz` has a line for every model tried.",
+        "",
+        "| package | version | tried | captured | distinct | operators | seconds a model |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for package in sorted({row["package"] for row in rows}):
+        own = [row for row in rows if row["package"] == package]
+        captured = [row for row in own if not row["skipped"]]
+        versions = ", ".join(sorted({row["version"] for row in captured}))
+        lines.append(
+            f"| {package} | {versions} | {len(own):,} | {len(captured):,} | {data['by_package'].get(package, 0):,} |"
+            f" {sum(row['nodes'] for row in captured):,} | {sum(row['seconds'] for row in own) / len(own):.1f} |"
+        )
+    lines += ["", "| k | occurrences | patterns |", "|---|---|---|"]
+    lines += [
+        f"| {k} | {found['instances']:,} | {found['patterns']:,} |" for k, found in data["census"].items()
+    ]
+    lines += ["", "Why models were left out, the ten commonest reasons:", ""]
+    reasons = Counter(general(row) for row in rows if row["skipped"])
+    lines += [f"- {count:,}: {reason}" for reason, count in reasons.most_common(10)]
+    return "\n".join(lines) + "\n"
+
+
+def general(row: dict[str, Any]) -> str:
+    """The reason without the model's name and numbers, so that equal ones can be counted."""
+    reason = str(row["skipped"]).removeprefix(row["spec"]).strip()
+    match = re.search(r"(cannot be (?:made|captured[^(]*)) ?\((\w+): (.*)", reason)
+    if match is None:
+        return re.sub(r"\d+", "N", reason)
+    return f"{match[1].strip()}, {match[2]}: {re.sub(r'[0-9]+', 'N', match[3])[:80].rstrip(').')}"
 
 
 def digest_of_counts(census: Census) -> str:
