@@ -142,7 +142,7 @@ def test_a_failing_gpu_is_no_damaged_model(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(estimators["frequency"], "load", fails)
     with pytest.raises(
-        DeviceError, match=r"does not get onto the GPU \(CUDA error: an illegal memory access"
+        DeviceError, match=r"cannot be moved to the GPU \(CUDA error: an illegal memory access"
     ):
         load_estimator(tmp_path / "model")
 

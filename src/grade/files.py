@@ -67,7 +67,7 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def put_in_place(folder: Path, target: Path) -> None:
-    """Rename a finished folder to its target, replacing what is there."""
+    """Rename a finished folder to its target, replacing an existing one."""
     retired = beside(target)
     try:
         if target.is_dir():  # a folder with content cannot be renamed over: move it aside first

@@ -120,7 +120,7 @@ class Job:
 
 
 def bounds_within(memory: int, settings: MineSettings, graphs: GraphSet) -> Bounds:
-    """What a search may hold; a budget that is too small for it is refused."""
+    """The limits of a search within the memory budget; a budget that is too small is refused."""
     k, beam = settings.sizes[-1], settings.beam
     if settings.complete or settings.method != "search":  # they keep no lists
         return Bounds.from_memory(max(memory, budget.MIB), k, beam, settings.list_size)

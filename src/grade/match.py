@@ -263,7 +263,7 @@ def without(graphs: GraphSet, covered: NDArray[np.bool_]) -> GraphSet:
         edge_vocabulary=graphs.edge_vocabulary or ("none", USUAL_EDGE),
         graph_names=list(graphs.graph_names),
         outputs=outputs_without(graphs, covered, kept, sources, targets),
-        origin=f"{graphs.origin} without what is covered",
+        origin=f"{graphs.origin} without the covered nodes",
     )
 
 

@@ -1,7 +1,7 @@
 """Files that carry a checksum, which is verified whenever they are read.
 
-The checksum is of the content and of a label: the name of the file, and of what it belongs to. A file in the place
-of another one is damaged, too.
+The checksum covers the content and a label: the name of the file and of its owner. So a file that was put in the place
+of another one counts as damaged, too.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ class DamagedError(InputError):
     """A stored file of a run has changed."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} is damaged; start the run again with 'grade mine', and it is made again.")
+        super().__init__(f"{path} is damaged; start the run again with 'grade mine' to rebuild it.")
         self.path = path
 
 

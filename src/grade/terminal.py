@@ -64,7 +64,7 @@ def command(
             typer_parameter(field, typing.get_type_hints(objects[name])[field.name])
             for name, field in owners.values()
         ]
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         text = inspect.cleandoc(function.__doc__ or "") + block("Examples:", examples)
         if any(field.name in ("graphs", "sources") for _, field in owners.values()):

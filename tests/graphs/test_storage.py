@@ -230,10 +230,10 @@ def test_a_large_set_is_opened_without_reading_it_and_checked_later(
     opened = load_graph_set(saved)
     assert opened.digest == graphs.digest  # by what was saved
     with pytest.raises(
-        InputError, match=f"The graph set {saved} is damaged .{name}.npy is not what was saved"
+        InputError, match=f"The graph set {saved} is damaged .{name}.npy does not match its checksum"
     ):
         opened.check()
-    with pytest.raises(InputError, match=f"{name}.npy is not what was saved"):
+    with pytest.raises(InputError, match=f"{name}.npy does not match its checksum"):
         build_graph_set([str(saved)], saved.with_name("copy"))
     assert not saved.with_name("copy").exists()
 
@@ -352,7 +352,7 @@ def test_a_wrong_description_is_refused(saved: Path, change: dict[str, object], 
 def test_a_changed_description_is_refused(saved: Path) -> None:
     text = (saved / DESCRIPTION).read_text()
     (saved / DESCRIPTION).write_text(text.replace('"conv"', '"cony"'))
-    refused(saved, f"{DESCRIPTION} is not what was saved")
+    refused(saved, f"{DESCRIPTION} does not match its checksum")
 
 
 @pytest.mark.parametrize("text", ["", "{", "\x00\xff", "[1]"])

@@ -75,7 +75,7 @@ def test_a_run_of_an_earlier_format_is_refused(tmp_path: Path, written: str, ver
     (tmp_path / "run" / "run.json").write_text(written)
     with pytest.raises(
         InputError,
-        match=f"has format {version}, made by an earlier version of GraDE, and this one reads format 4; make it again",
+        match=f"has format {version}, made by an earlier version of GraDE, and this one reads format 4; mine again",
     ):
         mine(tmp_path / "run")
 
@@ -90,7 +90,7 @@ def damage(file: Path, moments: random.Random) -> None:
     file.write_bytes(bytes(content))
 
 
-@pytest.mark.filterwarnings("ignore:.*was damaged and is made again")
+@pytest.mark.filterwarnings("ignore:.*was damaged and is rebuilt")
 def test_what_is_damaged_is_made_again(tmp_path: Path) -> None:
     """Any file but run.json: the same catalogue, whatever byte was changed, or an error that names run.json."""
     changes = {"rank_by": "estimator", "estimator": "frequency", "samples": 400, "k": 4}
@@ -122,7 +122,7 @@ def test_what_is_damaged_is_made_again(tmp_path: Path) -> None:
         assert mine(tmp_path / "run", **changes) == whole, file
 
 
-@pytest.mark.filterwarnings("ignore:.*was damaged and is made again")
+@pytest.mark.filterwarnings("ignore:.*was damaged and is rebuilt")
 def test_a_file_in_the_place_of_another_is_made_again(tmp_path: Path) -> None:
     """Every pair of files of one kind changes places, and a file comes from a run with other settings."""
     changes = {"rank_by": "estimator", "estimator": "frequency", "samples": 400, "k": 5, "top": 3}
@@ -137,7 +137,7 @@ def test_a_file_in_the_place_of_another_is_made_again(tmp_path: Path) -> None:
             one.write_bytes(two.read_bytes())
             for later in {"samples": ("models", "levels"), "models": ("levels",)}.get(folder, ()):
                 shutil.rmtree(run / later)  # what is there already asks for nothing
-            with pytest.warns(UserWarning, match="was damaged and is made again"):
+            with pytest.warns(UserWarning, match="was damaged and is rebuilt"):
                 assert mine(run, **changes) == whole, (one, two)
 
 
@@ -149,7 +149,7 @@ def test_the_catalogue_of_another_run_is_refused(tmp_path: Path) -> None:
     report = subprocess.run([*GRADE, "report", tmp_path / "run"], capture_output=True, text=True, check=False)
     assert report.returncode == 2
     assert f"{mixed} is damaged" in report.stderr
-    with pytest.warns(UserWarning, match="was damaged and is made again"):
+    with pytest.warns(UserWarning, match="was damaged and is rebuilt"):
         assert mine(tmp_path / "run") == whole
 
 
@@ -182,7 +182,7 @@ def test_the_command_names_what_was_damaged(tmp_path: Path) -> None:
         tmp_path / "run",
     ]
     again = subprocess.run([*GRADE, *arguments], capture_output=True, text=True, check=True)
-    assert again.stderr == f"grade: {level} was damaged and is made again.\n"
+    assert again.stderr == f"grade: {level} was damaged and is rebuilt.\n"
 
 
 def test_a_damaged_run_is_refused_by_name(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_damaged_run_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(DamagedError, match=r"catalogue\.sqlite is damaged"):
         Catalogue.load(tmp_path / "run" / "catalogue.sqlite")
     (tmp_path / "run" / "run.json").write_text("{")
-    with pytest.raises(InputError, match=r"run\.json is not what was written"):
+    with pytest.raises(InputError, match=r"run\.json does not match its checksum"):
         RunFolder.open(tmp_path / "run")
     with pytest.raises(InputError, match="is no run"):
         RunFolder.open(tmp_path)

@@ -190,7 +190,7 @@ def test_a_wrapper_with_another_checksum_is_refused(tmp_path: Path) -> None:
     path.write_bytes(wrapped(pickle.dumps(flat())))
     assert load(f"younger:{tmp_path}").nodes == 2
     path.write_bytes(wrapped(pickle.dumps(flat()), "0" * 64))
-    with pytest.raises(InputError, match=r"sample-0\.pkl is damaged .its checksum is that of something else"):
+    with pytest.raises(InputError, match=r"sample-0\.pkl is damaged .it does not match its checksum"):
         load(f"younger:{tmp_path}")
 
 

@@ -74,7 +74,7 @@ def test_a_sample_is_read_and_can_be_fitted(old: Path, run: Any) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_is_refused_with_the_way_to_make_it_again(old: Path, name: str) -> None:
-    with pytest.raises(InputError, match=r"has format 5, .*; make it again with 'grade fit'\.$"):
+    with pytest.raises(InputError, match=r"has format 5, .*; fit it again with 'grade fit'\.$"):
         load_estimator(old / name)
 
 

@@ -270,7 +270,7 @@ def blocks(
     progress: Progress | None = None,
     **settings: Any,
 ) -> Blocks:
-    """Find regions that repeat, of any size, and write every graph with them.
+    """Find repeated regions of any size, and write every graph with them.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def blocks(
     out : a folder to keep the result in
     names : other names for blocks, by the names that they get
     progress : gets the share done; where it returns False the work stops
-    settings : the fields of `grade.settings.BlocksSettings`, e.g. ``min_count=5, max_size=100``
+    settings : fields of `grade.settings.BlocksSettings`, e.g. ``min_count=5, max_size=100``
 
     >>> found = blocks("zoo-mini", min_count=5)
     >>> found
@@ -344,7 +344,7 @@ def find(
     )
     kept = rules_worth_keeping(grammar)
     _, counts, in_graphs = supports(grammar, kept)
-    # Look-alikes that the merging counted together and then told apart may be too few.
+    # The merging may have counted look-alikes together that it later found to differ: some are now too few.
     kept &= (counts >= settings.min_count) & (in_graphs >= settings.min_graphs)
 
     def called(ranked: list[int]) -> list[str]:

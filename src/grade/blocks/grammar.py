@@ -1,4 +1,4 @@
-"""The grammar of a graph set: symbols for regions that repeat, and the units that are left of every graph.
+"""The grammar of a graph set: symbols for regions that repeat, and every graph as a list of units.
 
 A unit is a region of one graph that edges leave from one node only. Its symbol is its isomorphism class, with the types
 of nodes and edges and, where the set has them, operand positions. The native core merges units pair by pair
@@ -114,8 +114,8 @@ class Grammar:
     """Symbols and units.
 
     Symbols below ``types`` are single nodes. Other symbols have two parts, and the one that has the root reads the
-    other; or are repetitions: ``copies`` of ``first``, each of which reads the one before it. What is read is the root,
-    unless blocks may have several outputs.
+    other; or are repetitions: ``copies`` of ``first``, each of which reads the one before it. Only the root is
+    read, unless blocks may have several outputs.
     The nodes of a symbol are numbered by place: those of the first part, then those of the second. A unit lists its
     nodes by place, so that the same place is the same role in each unit of a symbol.
     """

@@ -27,8 +27,8 @@ class Grown:
 def grown_regions(
     grammar: Grammar, places: Places, blocks: Sequence[tuple[str, int]], max_size: int | None
 ) -> list[Grown]:
-    """The regions that these blocks (name, symbol) grow to, the one that saves most first; each once, and none that is
-    a block itself.
+    """The regions that these blocks (name, symbol) grow to, the one that saves most first. Each is listed once; regions
+    that are blocks themselves are left out.
     """
     wiring = grammar.wiring
     symbols = [symbol for _, symbol in blocks]

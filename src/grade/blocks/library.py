@@ -45,7 +45,7 @@ def read_library(folder: Path) -> Library:
         check(library)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, BadZipFile):
         raise InputError(
-            f"The blocks in {folder} cannot be read; make them again with 'grade blocks SET --out {folder}'."
+            f"The blocks in {folder} cannot be read; find them again with 'grade blocks SET --out {folder}'."
         ) from None
     return library
 

@@ -1,5 +1,5 @@
 """Readable names for blocks, from the operators inside. A block is named after a known structure (attention,
-bottleneck, mlp), else after its most frequent operators. Blocks of one name are told apart by letters, the one that
+bottleneck, mlp), else after its most frequent operators. Letters distinguish blocks of the same name, the one that
 saves most first.
 """
 

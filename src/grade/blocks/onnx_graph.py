@@ -1,7 +1,7 @@
-"""An ONNX model as operators and values, exactly: what a rewriting of the model has to keep apart.
+"""An ONNX model as operators and values, with every difference that a rewriting of the model has to keep.
 
-Unlike in `grade.sources.onnx_files`, which reads what a pattern is about, two operators are of one type only if one can
-stand for the other: name, domain, attributes, which inputs and outputs are there. Constants are not operators, but
+Unlike in `grade.sources.onnx_files`, which reads the structure for patterns, two operators are of one type only if one
+can stand for the other: name, domain, attributes, which inputs and outputs are there. Constants are not operators, but
 values that may differ from place to place. External data is neither loaded nor looked at.
 """
 
@@ -66,7 +66,7 @@ def import_onnx() -> Any:
 
 
 def graph_of(model: Any, name: str) -> OnnxGraph:
-    """Operators, values, and how they hang together."""
+    """Operators, values, and their connections."""
     graph = model.graph
     initializers = {tensor.name: tensor for tensor in graph.initializer}
     changeable = {
@@ -219,7 +219,7 @@ def tensor_digest(tensor: Any) -> bytes:
 
 
 def constant_digest(node: Any) -> bytes:
-    """Like `tensor_digest` for a Constant operator with a dense tensor, else of what it says."""
+    """Like `tensor_digest` for a Constant operator with a dense tensor; otherwise a digest of its attributes."""
     if len(node.attribute) == 1 and node.attribute[0].name == "value":
         return tensor_digest(node.attribute[0].t)
     return hashlib.sha256(b"".join(a.SerializeToString(deterministic=True) for a in node.attribute)).digest()

@@ -1,4 +1,4 @@
-"""A model with its repeated blocks as ONNX local functions: the same model, and as long as what is different in it.
+"""A model with its repeated blocks as ONNX local functions: the same model, with the code of each block written once.
 
 Values keep their names in the graph around the functions. Opsets, metadata and data in other files stay as they are.
 """
@@ -24,7 +24,7 @@ FUNCTIONS_SINCE = 8  # the IR version that has model-local functions
 
 @dataclass(frozen=True, eq=False)
 class Outlined:
-    """What became of a model."""
+    """The result of outlining a model."""
 
     model: Any  # onnx.ModelProto
     found: Blocks
@@ -159,7 +159,7 @@ def copy_field(message: Any, field: Any, value: Any) -> None:
 
 
 def call(onnx: Any, maker: FunctionMaker, symbol: int, begin: int) -> Any:
-    """The call of a function for one occurrence: what it reads there, and what the root computes there."""
+    """The call of a function for one occurrence, with the values that it reads and computes there."""
     function, grammar = maker.function(symbol), maker.found.grammar
     root = maker.onnx_graph.nodes[maker.node(begin, int(grammar.roots[symbol]))]
     return onnx.helper.make_node(

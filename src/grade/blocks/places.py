@@ -66,7 +66,7 @@ def find_places(grammar: Grammar, kept: NDArray[np.bool_]) -> Places:
 def best_library(grammar: Grammar, places: Places, rules: Sequence[int], most: int) -> list[tuple[int, int]]:
     """Rules that cover most nodes together, chosen one by one: (rule, nodes covered by it and those before it).
 
-    Gains only fall as more is covered, so a rule whose gain is still the highest after it was counted anew is the best.
+    Gains only fall as more is covered, so a rule whose gain is still the highest after recounting is the best.
     """
     covered = np.zeros(len(grammar.order), np.bool_)
     sizes = grammar.sizes

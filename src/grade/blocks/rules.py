@@ -1,8 +1,8 @@
 """Which symbols are worth a rule: those that make the description of the set shorter.
 
-A rule of r parts costs its r units; each of its n uses saves r - 1. So a rule stays if n (r - 1) > r, and its parts
-take its place otherwise; where both are equal, a rule stays that occurs more than twice, as in a repetition. What a
-repetition repeats always stays, and a repetition is one unit. Nothing has to be set.
+A rule of r parts costs r units, and each of its n uses saves r - 1. So a rule stays if n (r - 1) > r; otherwise its
+parts replace it. Where both sides are equal, a rule stays if it occurs more than twice, as in a repetition. The symbol
+that a repetition repeats always stays, and a repetition is one unit. There is nothing to set.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from grade.blocks.grammar import Grammar
 def rules_worth_keeping(grammar: Grammar) -> NDArray[np.bool_]:
     """[symbols] whether a symbol is a rule: neither a single node, nor a repetition, nor inlined.
 
-    Symbols come after their parts, so one way down knows all uses of a symbol when it comes to it.
+    Symbols come after their parts, so one pass from the last symbol down has seen all uses of a symbol before it.
     """
     kept: NDArray[np.bool_] = (grammar.copies == 0) & (np.arange(grammar.symbols) >= grammar.types)
     occurrences = count_occurrences(grammar)

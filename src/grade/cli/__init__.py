@@ -2,7 +2,7 @@
 
 A command is a function whose parameters are settings objects of `grade.settings`, decorated with `command`:
 each field becomes an argument or a flag. It does the work by one or two calls, then reports with `show`: a
-dictionary for ``--json``, lines of text otherwise. What is slow to import (torch) is imported in the command.
+dictionary for ``--json``, lines of text otherwise. Slow imports (torch) stand inside the command.
 """
 
 from grade.cli import (  # noqa: F401, I001 (the order of the help)

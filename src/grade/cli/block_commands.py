@@ -14,10 +14,10 @@ from grade.terminal import command, progress_bar, show
     called="blocks",
 )
 def blocks_of(settings: BlocksSettings, output: OutputSettings) -> None:
-    """Find regions that repeat, of any size, and write every graph with them.
+    """Find repeated regions of any size, and write every graph with them.
 
-    Operators are merged pair by pair, what saves most first, into blocks with one output; equal blocks in a row become
-    one unit. A block is an exact isomorphism class of operators with operand places.
+    Operators are merged pair by pair into blocks with one output, the pair that saves most first; equal blocks in a row
+    become one unit. A block is an exact isomorphism class of operators with operand places.
     """
     from grade.blocks import blocks
     from grade.report.block_page import write_block_page

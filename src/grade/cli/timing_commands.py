@@ -17,7 +17,7 @@ def time_of(settings: TimeSettings, output: OutputSettings) -> None:
     """Measure how long a pattern takes: operator by operator, fused by hand, compiled as one, by other runtimes.
 
     The pattern is cut out of a model of the set where one is at hand. All strategies must compute the same before they
-    are timed; one that is not available is named and left out. 'grade report' then shows what was measured.
+    are timed; one that is not available is named and left out. 'grade report' then shows the measurements.
     """
     from grade.report.latency_tables import latency_lines
     from grade.timing.latencies import time_pattern

@@ -34,7 +34,7 @@ FORM = "a JSON object with 'unit' and 'costs', or a CSV file with the columns pa
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one pattern."""
+    """The cost of one pattern."""
 
     apart: float | None = None
     fused: float | None = None
@@ -63,7 +63,7 @@ class Costs:
         return {Query(text).size for text, cost in self.entries.items() if cost.fused is not None}
 
     def saving(self, pattern: Pattern) -> float | None:
-        """Of one occurrence; None where nothing was measured."""
+        """The saving by fusing one occurrence; None where nothing was measured."""
         cost = self.entries.get(str(pattern))
         if cost is None or cost.fused is None:
             return None
@@ -88,7 +88,7 @@ def read_costs(path: Path) -> Costs:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
+        reason = getattr(error, "strerror", None) or "it is not text"
         raise InputError(f"The costs {path} cannot be read ({reason}); give {FORM}.") from None
     if path.suffix.lower() == ".csv":
         unit, bandwidth, rows = from_csv(path, text)
@@ -134,7 +134,7 @@ def from_json(path: Path, text: str) -> tuple[str, float | None, Rows]:
         raise InputError(f"{path} holds no costs; give {FORM}.")
     unknown = sorted(set(data) - {"unit", BANDWIDTH, "costs", "machine"})
     if unknown:
-        raise InputError(f"{path} has {unknown[0]!r}, which means nothing here; give {FORM}.")
+        raise InputError(f"{path} has {unknown[0]!r}, which is unknown here; give {FORM}.")
     unit = data.get("unit")
     if unit not in UNITS:
         raise InputError(f"The unit of {path} is {unit!r}; give {' or '.join(UNITS)}.")

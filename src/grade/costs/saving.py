@@ -1,14 +1,14 @@
 """Savings by fusing the operators of a pattern, for each occurrence and over a set.
 
-Run one by one, every operator reads its inputs from memory and writes its results there. Fused, they read what comes
-from outside once and write what is read outside. The difference is
+Run one by one, every operator reads its inputs from memory and writes its results there. Fused operators read each
+outside input once, and write only the results that are read outside. The difference is
 
     sum over operators (bytes read + bytes written) - (bytes that enter + bytes that leave)
 
-Weights count for nothing: they are read once either way. Operators that only show a value in another shape (Reshape,
-Squeeze ...) move nothing. A part of several equal results of a Split is an equal part of its bytes. What a compiler
-really gains is less where it cannot keep a value out of memory (between two convolutions, say): this is the most that
-fusing can save, and a measurement takes its place where a file of costs has one.
+Weights do not count: they are read once either way. Operators that only change the shape of a value (Reshape,
+Squeeze ...) move nothing. Each result of a Split counts an equal share of its bytes. A compiler gains less
+where it cannot keep a value out of memory (between two convolutions, say): this is the most that fusing can save. A
+measurement replaces it where a file of costs has one.
 """
 
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ class Saving:
         return self.basis == MEASURED
 
     def data(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The fields, for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -141,7 +141,7 @@ class Savings:
         return (estimate, False) if found is None else (found, True)
 
     def of_pattern(self, pattern: Pattern, quality: Quality = EXACT) -> Saving:
-        """Of all occurrences that the greedy packing takes; ``quality`` is that of their number."""
+        """The saving by all occurrences of the greedy packing; ``quality`` is that of their number."""
         rows = self.packed(pattern)
         bytes_each = self.of_rows(rows)
         mean = float(bytes_each.mean()) / self.costs.bytes_per_unit if len(rows) else 0.0

@@ -1,10 +1,10 @@
 """Bytes of the result of every node: from shapes where known, by a default otherwise.
 
-The default tells three kinds of values apart, as a graph of operators says no more:
+The default distinguishes three kinds of values, as a graph of operators says no more:
 
-    whole     1 MiB    feature maps and sequences; whatever nothing says otherwise of
-    reduced   4 KiB    what a reduction makes, until it meets a whole value again
-    small     64 B     shapes and what is computed from them alone
+    whole     1 MiB    feature maps and sequences, and every value that is not of another kind
+    reduced   4 KiB    results of reductions, until they meet a whole value again
+    small     64 B     shapes, and values that are computed from shapes alone
 """
 
 from dataclasses import dataclass
@@ -47,12 +47,12 @@ class ValueSizes:
 
     @classmethod
     def default(cls, graphs: GraphSet) -> "ValueSizes":
-        """By the default alone."""
+        """Sizes by the default alone."""
         return cls.of(graphs, np.full(graphs.nodes, np.nan))
 
     @classmethod
     def of(cls, graphs: GraphSet, known: NDArray[np.float64]) -> "ValueSizes":
-        """From known sizes [nodes], NaN where there is none."""
+        """Sizes from the known ones [nodes], NaN where there is none."""
         names = [base_name(name) for name in graphs.node_vocabulary]
         views = np.isin(graphs.node_types, [i for i, name in enumerate(names) if name in VIEWS])
         splits = np.isin(graphs.node_types, [i for i, name in enumerate(names) if name in SPLITS])
@@ -62,7 +62,7 @@ class ValueSizes:
 
     @property
     def share_known(self) -> float:
-        """Of the nodes."""
+        """The share of the nodes whose size is known."""
         return float(self.known.mean()) if len(self.known) else 0.0
 
     @property
@@ -86,7 +86,7 @@ def base_name(name: str) -> str:
 
 
 def default_bytes(graphs: GraphSet, names: list[str]) -> NDArray[np.float64]:
-    """[nodes] The largest kind among a node's inputs, cut to what a reduction or a shape leaves of it."""
+    """[nodes] The largest kind among a node's inputs, limited by reductions and shapes."""
     limits = np.array([SMALL if n in SHAPES else REDUCED if n in REDUCTIONS else WHOLE for n in names])
     limit = limits[graphs.node_types] if graphs.nodes else np.zeros(0)
     sizes = np.zeros(graphs.nodes)
@@ -98,7 +98,7 @@ def default_bytes(graphs: GraphSet, names: list[str]) -> NDArray[np.float64]:
 def spread(
     graphs: GraphSet, sizes: NDArray[np.float64], limit: NDArray[np.float64], changed: NDArray[np.int64]
 ) -> None:
-    """Give these nodes their limits, and what follows from them to all that they reach."""
+    """Set the limits of these nodes, and pass their effect on to all nodes that they reach."""
     sizes[changed] = limit[changed]
     while len(
         changed

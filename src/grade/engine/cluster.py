@@ -4,8 +4,8 @@ A task gets the folder of the set and a range of graphs, opens these by memory m
 that a process gets of the same block. So the folder must be there, under the same path, on all machines. A set that is
 in no folder goes to the tasks itself, block by block.
 
-Tasks have no state but their arguments: where a process or a machine is lost, Ray does its tasks again, and what it
-held is made again from what led to it. The result is the same.
+Tasks have no state but their arguments. If a process or a machine is lost, Ray repeats its tasks and recomputes the
+results that it held. The result is the same.
 """
 
 import contextlib
@@ -49,8 +49,9 @@ class RayEngine:
 
     @classmethod
     def connected(cls, address: str | None) -> "RayEngine":
-        """Connect to the cluster at the address; without one, to that of this machine. None is begun: it would listen
-        to the whole network.
+        """Connect to the cluster at the address, or to that of this machine.
+
+        No cluster is started: it would listen to the whole network.
         """
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent elsewhere
         try:
@@ -175,7 +176,7 @@ def errors_of_tasks(ray: Any) -> Iterator[None]:
 def refused(address: str, error: Exception) -> InputError:
     text = " ".join(str(error).split())[:200]
     return InputError(
-        f"The Ray cluster {address} does not let this process in ({type(error).__name__}: {text}); run the command on a"
+        f"The Ray cluster {address} refuses this process ({type(error).__name__}: {text}); run the command on a"
         " machine of it, with its token in RAY_AUTH_TOKEN_PATH and the same versions of Ray and Python."
     )
 

@@ -195,7 +195,7 @@ class SpreadMatcher:
 def within(
     offsets: NDArray[np.int64], graphs: NDArray[np.uint32], first: int, last: int
 ) -> dict[str, NDArray[Any]]:
-    """Of lists of graphs those in a block, in its numbers.
+    """The part of lists of graphs that lies in a block, in the numbers of the block.
 
     >>> within(np.array([0, 2, 3]), np.array([1, 5, 4], np.uint32), 4, 6)["offsets"].tolist()
     [0, 1, 2]

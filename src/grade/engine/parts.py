@@ -27,7 +27,7 @@ class Crew:
     keep_going: KeepGoing | None = None
 
     def report(self, share: float) -> None:
-        """Say what share of the block is done; `Stopped` where that is the end of it."""
+        """Report the share of the block that is done; raises `Stopped` to end the work."""
         if self.keep_going is not None and self.keep_going(share) is False:
             raise Stopped
 
@@ -39,7 +39,7 @@ class Part:
     graphs: GraphSet
     first_graph: int = 0
     first_node: int = 0
-    known: dict[Any, Any] = field(default_factory=dict)  # what was made for it once: matchers
+    known: dict[Any, Any] = field(default_factory=dict)  # objects that were made for it once: matchers
 
     def matcher(self, fusible: bool, populations: NDArray[np.uint64] | None) -> _core.Matcher:
         """A matcher that plans by the populations of the whole set."""

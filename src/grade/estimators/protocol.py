@@ -169,14 +169,14 @@ def read_model(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         version = description["format"]
         if version == FORMAT:
             if file := damaged_file(folder, MODEL_FILE, description):
-                raise InputError(f"The model {folder} is damaged ({file}); make it again with 'grade fit'.")
+                raise InputError(f"The model {folder} is damaged ({file}); fit it again with 'grade fit'.")
             return description, load_file(folder / TENSOR_FILE)
     except InputError:
         raise
     except (OSError, ValueError, KeyError, TypeError, RecursionError, SafetensorError) as error:
-        raise InputError(f"The model {folder} is damaged; make it again with 'grade fit'.") from error
+        raise InputError(f"The model {folder} is damaged; fit it again with 'grade fit'.") from error
     raise InputError(
-        f"The model {folder} has format {version}, and this version of GraDE reads format {FORMAT}; make it again with"
+        f"The model {folder} has format {version}, and this version of GraDE reads format {FORMAT}; fit it again with"
         " 'grade fit'."
     )
 
@@ -193,5 +193,5 @@ def load_estimator(folder: str | Path) -> Estimator:
     except (KeyError, TypeError, RuntimeError) as error:
         if "CUDA" in str(error):  # torch has no class of its own for them before version 2.8
             reason = str(error).splitlines()[0]
-            raise DeviceError(f"The model {folder} does not get onto the GPU ({reason}).") from error
-        raise InputError(f"The model {folder} is damaged; make it again with 'grade fit'.") from error
+            raise DeviceError(f"The model {folder} cannot be moved to the GPU ({reason}).") from error
+        raise InputError(f"The model {folder} is damaged; fit it again with 'grade fit'.") from error

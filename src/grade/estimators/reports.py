@@ -24,7 +24,7 @@ class TrainingReport:
 
 
 Report = Callable[[TrainingReport], None]
-"""Receives a report from time to time; what it raises ends the fit."""
+"""Receives a report from time to time; an exception from it ends the fit."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,7 +44,7 @@ def kendall(scores: NDArray[np.float64], counts: NDArray[np.generic]) -> float:
 
 
 def check(scores: NDArray[np.float64], counts: NDArray[np.generic]) -> None:
-    """Refuse what has no rank correlation, where scipy would answer NaN."""
+    """Refuse values without a rank correlation, for which scipy would return NaN."""
     if scores.shape != counts.shape:
         raise InputError(f"{len(scores)} scores cannot be compared with {len(counts)} counts.")
     if np.isnan(scores).any():

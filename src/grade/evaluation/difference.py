@@ -28,7 +28,7 @@ class Shift:
 
 @dataclass(frozen=True)
 class Difference:
-    """What two sets have in common and what not.
+    """The differences between two sets.
 
     A distance is the total variation between the two distributions, half the sum of all changes: 0 where all shares
     are equal, 1 where nothing is in common.

@@ -1,7 +1,7 @@
 """An occurrence cut out of its model file: a valid ONNX model equivalent to this part of the model.
 
 Operators keep their attributes, the order of their operands and their names. Operators that the graph set leaves out
-(constants, what is folded from constants, dropped ones such as Identity) come along where the occurrence needs them.
+(constants, operators folded into constants, dropped ones such as Identity) come along where the occurrence needs them.
 Constants stay in the model; weights become inputs with their shapes, or stay too where their values are asked for.
 """
 
@@ -88,7 +88,7 @@ def cut(
         onnx.checker.check_model(model)
     except onnx.checker.ValidationError as error:
         reason = str(error).strip().splitlines()[0]
-        raise InputError(f"What was cut out of {file.path} is no valid model: {reason}") from error
+        raise InputError(f"The part cut out of {file.path} is not a valid model: {reason}") from error
     return Cutout(model, frozenset(weights))
 
 
@@ -144,7 +144,7 @@ def constant_tensor(file: ModelFile, node: Any) -> Any:
 
 
 def size_of(tensor: Any) -> int:
-    """Bytes of a tensor at eight a number, which is at least what it has."""
+    """Bytes of a tensor at eight a number: an upper bound."""
     count = 8
     for dimension in tensor.dims:
         count *= dimension

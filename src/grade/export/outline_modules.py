@@ -296,7 +296,7 @@ class ModuleWriter:
     def operand(
         self, made: Class, slot: Slot, variables: dict[str, str], word: str = "operand"
     ) -> tuple[str | None, Any]:
-        """(expression, numbers where they are known) of what a slot reads."""
+        """(expression, numbers where they are known) of the value that a slot reads."""
         values = [self.maker.value(begin, slot) for begin in made.occurrences]
         if not values[0]:
             return None, None

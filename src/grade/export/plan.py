@@ -1,9 +1,9 @@
 """A plan to run a pattern: the order of its operators, their inputs, and consistent shapes.
 
-A pattern says which operators feed which, and nothing of shapes. All values here are feature maps [batch, width, size,
-size]: convolutions, norms, pools, activations and attention's matrix products all take them. Inputs beyond the
-pattern's own edges come from outside. Widths follow from what must be equal (the terms of a sum) and from what adds
-up (the parts of a concatenation, which gets one more from outside where that makes it fit).
+A pattern says which operators feed which, and nothing about shapes. All values here are feature maps [batch, width,
+size, size]: convolutions, norms, pools, activations and attention's matrix products all take them. Inputs beyond the
+pattern's own edges come from outside. Some widths must be equal (the terms of a sum) and others add up (the parts of a
+concatenation, which gets one more from outside where that makes it fit).
 
 An operator that is not known here, or that cannot take part with such shapes, becomes a placeholder: it adds up its
 inputs.
@@ -224,7 +224,7 @@ def assemble(
     known: dict[int, int] = {}
 
     def width(of: int) -> int:
-        """Of a group: enough for each concatenation in it."""
+        """The width of a group, large enough for each concatenation in it."""
         if of not in known:
             parts = [sources[n] for n, g in enumerate(group) if g == of and operators[n] == "Concat"]
             known[of] = max(
@@ -302,7 +302,7 @@ KEEPS |= {"Sqrt", "Reciprocal", "Min", "MatMul", "Pow", *REDUCTION}
 
 
 def sign_of(step: Step, signs: dict[str, Sign]) -> Sign:
-    """What a step's result may be."""
+    """The ranges that a step's result can have."""
     given = [signs.get(value.name, Sign()) for value in step.inputs]
     zero = any(sign.zero for sign in given)
     if step.operator in POSITIVE:

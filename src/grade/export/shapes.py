@@ -58,7 +58,7 @@ def node_bytes(graphs: GraphSet, file: ModelFile, begin: int, end: int) -> NDArr
 
 
 def bytes_of(onnx: Any, info: Any) -> float | None:
-    """Of a value (onnx.ValueInfoProto); a first dimension that is left open counts as 1."""
+    """The size of a value (onnx.ValueInfoProto); an open first dimension counts as 1."""
     if info is None or info.type.WhichOneof("value") != "tensor_type":
         return None
     kind = info.type.tensor_type

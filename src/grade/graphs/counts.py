@@ -25,7 +25,7 @@ class Counts:
         return np.append(weights, 0.0)[table.find(patterns)], float(weights.sum())
 
     def up_to(self, size: int) -> "Counts":
-        """The counts of patterns of at most so many nodes."""
+        """The counts of patterns of at most this many nodes."""
         kept = [k for k in self.tables if k <= size]
         return Counts({k: self.tables[k] for k in kept}, {k: self.weights[k] for k in kept})
 

@@ -274,7 +274,7 @@ class GraphSet:
                 self.in_types,
                 thread_count(None),
             )
-            for name in STRUCTURE:  # what is mapped has been read; most work needs the core alone
+            for name in STRUCTURE:  # mapped arrays have been read; most work needs the core alone
                 give_back(getattr(self, name))
             return core
         except ValueError as error:
@@ -295,7 +295,7 @@ class GraphSet:
         for name, array in arrays_of(self).items():
             expected = self.stored.get(name)
             if expected and name not in PLACES and checksum(array, DTYPES[name]) != expected:
-                raise self.damaged(f"{name}.npy is not what was saved")
+                raise self.damaged(f"{name}.npy does not match its checksum")
             give_back(array)
         if self.in_operands is not None and self.in_operands.max(initial=0) >= len(self.operand_vocabulary):
             raise self.damaged("an operand is not in the vocabulary")

@@ -23,7 +23,7 @@ PIECE = 2_000_000  # nodes that are worked on at a time; a larger graph is a pie
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Some consecutive graphs: their structure in numbers of their own, and what the core says of each."""
+    """Some consecutive graphs: their structure in numbers of their own, and the core's findings on each."""
 
     first: int  # graph
     first_node: int
@@ -40,7 +40,7 @@ class Piece:
 
 
 def pieces(graphs: "GraphSet", threads: int = 1) -> Iterator[Piece]:
-    """All graphs. A ValueError says what is wrong with an index."""
+    """All graphs, piece by piece. Raises ValueError, with the reason, on an invalid index."""
     first = 0
     while first < len(graphs):
         bound = graphs.node_offsets[first] + PIECE

@@ -33,7 +33,7 @@ class Origins:
 
     @classmethod
     def of_one(cls, path: str | os.PathLike[str], digest: str, graphs: int) -> "Origins":
-        """So many graphs of one file."""
+        """The origins of this many graphs of one file."""
         tables = StringTable.from_strings([str(path)]), StringTable.from_strings([digest])
         return cls(*tables, np.zeros(graphs, np.int32))
 

@@ -26,7 +26,7 @@ class PartCounts:
         return max(self.counts.tables)
 
     def up_to(self, size: int) -> "PartCounts":
-        """The counts of at most so many nodes."""
+        """The counts of parts of at most this many nodes."""
         return PartCounts(
             self.counts.up_to(size), None if self.neighbours is None else self.neighbours.up_to(size)
         )

@@ -229,7 +229,7 @@ def read_description(folder: Path) -> dict[str, Any]:
     if type(version) is not int or version < 1:
         raise damaged(folder, f"{DESCRIPTION} names no known version")
     if version > 1 and (file := damaged_file(folder, DESCRIPTION, description)):
-        raise damaged(folder, f"{file} is not what was saved")
+        raise damaged(folder, f"{file} does not match its checksum")
     return description
 
 

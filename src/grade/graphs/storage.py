@@ -86,7 +86,7 @@ def write_description(
     arrays: dict[str, tuple[int, str, str]],
     vocabularies: dict[str, tuple[str, ...]],
 ) -> None:
-    """The JSON of a set of so many graphs, nodes, edges and files.
+    """The JSON of a set with these numbers of graphs, nodes, edges and files.
 
     ``arrays`` has of every array its length, its checksum, and those of its stretches.
     """
@@ -107,7 +107,7 @@ def write_description(
 
 
 def checksum_of(description: dict[str, Any]) -> str:
-    """SHA-256 of a description, but for the checksum in it."""
+    """SHA-256 of a description, without the checksum in it."""
     content = {name: value for name, value in description.items() if name != "checksum"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -130,13 +130,13 @@ def load_graph_set(folder: str | os.PathLike[str], graphs: tuple[int, int] | Non
 
 
 def check_slice(folder: Path, opened: GraphSet, first: int, last: int) -> None:
-    """Refuse a slice whose arrays are not what was saved. (Sets of older versions do not tell.)"""
+    """Refuse a slice whose arrays do not match their checksums. (Sets of older versions have none.)"""
     known = read_description(folder)["arrays"]
 
     def check(name: str, begin: int, end: int) -> None:
         stretches = known[name].get("crc32")
         if stretches is not None and stretch_that_differs(getattr(opened, name), stretches, begin, end):
-            raise damaged(folder, f"{name}.npy is not what was saved")
+            raise damaged(folder, f"{name}.npy does not match its checksum")
 
     check("node_offsets", first, last + 1)
     nodes = int(opened.node_offsets[first]), int(opened.node_offsets[last])
@@ -182,7 +182,7 @@ def open_graph_set(place: Path) -> GraphSet:
             raise damaged(place, "file_of.npy names a file that is not there")
         for name, array in (("data", paths.data), ("offsets", paths.offsets)):
             if checksum(array, array.dtype) != description["arrays"][f"file_paths.{name}"]["sha256"]:
-                raise damaged(place, f"file_paths.{name}.npy is not what was saved")
+                raise damaged(place, f"file_paths.{name}.npy does not match its checksum")
         parts["origins"] = Origins(paths, digests, file_of).seen_from(place)
     parts |= {name: tuple(words) for name, words in vocabularies_in(description).items()}
     opened = GraphSet(**parts, origin=description["origin"], folder=str(place))
@@ -249,7 +249,7 @@ def read_description(folder: Path) -> dict[str, Any]:
     if version == 1:
         description = of_version_1(description)
     elif description.get("checksum") != checksum_of(description):
-        raise damaged(folder, f"{DESCRIPTION} is not what was saved")
+        raise damaged(folder, f"{DESCRIPTION} does not match its checksum")
     check_description(folder, description)
     return dict(description)
 

@@ -85,7 +85,7 @@ def summarize(graphs: GraphSet) -> Summary:
 
 
 class Tally:
-    """What the pieces of a set add up to."""
+    """Sums over the pieces of a set."""
 
     def __init__(self, graphs: GraphSet) -> None:
         self.node_types = np.zeros(len(graphs.node_vocabulary), np.int64)

@@ -133,7 +133,7 @@ class GraphSetWriter:
                 raise refuse_writing(self.target, error) from error
 
     def saved_state(self) -> dict[str, Any] | None:
-        """What the last checkpoint wrote, if it was for the same work and the files still hold as much."""
+        """The last checkpoint, if it belongs to the same work and the files still hold as much."""
         try:
             state: dict[str, Any] = json.loads((self.working / STATE).read_text(encoding="utf-8"))
             whole = all(
@@ -260,7 +260,7 @@ class GraphSetWriter:
 
 
 def npy_header(dtype: np.dtype[Any], length: int) -> bytes:
-    """The header of an .npy file with a list of so many entries, filled up to a fixed size.
+    """The header of an .npy file with a list of this length, padded to a fixed size.
 
     >>> len(npy_header(np.dtype(np.int64), 0)) == len(npy_header(np.dtype(np.uint8), 10**15)) == HEADER
     True

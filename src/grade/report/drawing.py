@@ -173,7 +173,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def shortened(text: str) -> str:
-    """A label cut to what fits into a box of reasonable width."""
+    """A label cut to fit into a box of reasonable width."""
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 

@@ -1,4 +1,4 @@
-"""Latencies as lines of text. What was measured is read as `grade time` keeps it: plain data."""
+"""Latencies as lines of text, from the plain data that `grade time` keeps."""
 
 from collections.abc import Iterator
 from typing import Any

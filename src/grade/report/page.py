@@ -29,7 +29,10 @@ from grade.support import SUPPORTS
 from grade.verify import Verifier
 
 MANY, PLACES = 200, 3  # with this many motifs, each shows one place instead of several
-LISTED, NUMEROUS = 200, 40  # occurrences that are listed of each of so many motifs; EXAMPLES of the rest
+LISTED, NUMEROUS = (
+    200,
+    40,
+)  # occurrences listed for each of the first motifs, and their number; EXAMPLES of the rest
 EXAMPLES = 5
 STAGES = {
     "sampling": "Sampling",

@@ -1,4 +1,4 @@
-"""Predicted against verified counts: how well the estimator of a run knew what was counted afterwards."""
+"""Predicted against verified counts: how well the estimator of a run predicted the later counts."""
 
 from dataclasses import dataclass
 from html import escape
@@ -16,7 +16,7 @@ FEWEST = 3  # motifs of a size that have a rank correlation
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the page tells of it."""
+    """The part of the page about the prediction."""
 
     plot: Markup
     rho: list[tuple[int, int, float]]  # (size, motifs, Spearman's rho)
@@ -25,8 +25,8 @@ class Prediction:
 def prediction(catalogue: Catalogue) -> Prediction | None:
     """The plot, and the rank correlation of each size; None for a run without an estimator.
 
-    What an estimator gives is a share of all occurrences of a size. Here the predicted counts of a size add up to those
-    that were verified, so that only their proportions are compared.
+    An estimator gives shares of all occurrences of a size. Here the predicted counts of a size are scaled to the sum of
+    the verified ones, so that only proportions are compared.
     """
     by_size: dict[int, list[tuple[Motif, float]]] = {}
     for motif, share in zip(catalogue.motifs, catalogue.run.get("predicted") or [], strict=False):

@@ -13,7 +13,7 @@ from grade.support import amount
 
 
 def render(template: str, data: dict[str, Any], program_file: str = "page.js", **values: Any) -> str:
-    """Fill a template of this folder; what it is given is escaped. Several program files are joined by ``+``."""
+    """Fill a template of this folder with values, which are escaped. Several program files are joined by ``+``."""
     folder = files("grade.report") / "templates"
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(lambda name: (folder / name).read_text("utf-8")),

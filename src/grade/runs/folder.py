@@ -9,7 +9,7 @@
     catalogue.sqlite    the result
 
 A stage whose file is there is skipped: a run that was killed resumes, and ends with the same catalogue. Every file
-carries a checksum; what is damaged is named in a warning and made again.
+carries a checksum; a damaged file is named in a warning and rebuilt.
 """
 
 import json
@@ -133,13 +133,13 @@ class RunFolder:
             data = load_json(self.path / RUN_FILE, RUN_FILE) if version == FORMAT else None
         except (OSError, ValueError, AttributeError, DamagedError) as error:
             raise InputError(
-                f"The run {self.path} is damaged: {RUN_FILE} is not what was written; choose another folder, or remove"
-                " that one."
+                f"The run {self.path} is damaged: {RUN_FILE} does not match its checksum; choose another folder, or"
+                " remove that one."
             ) from error
         if data is None:
             raise InputError(
                 f"The run {self.path} has format {version}, made by an earlier version of GraDE, and this one reads"
-                f" format {FORMAT}; make it again with 'grade mine' in another folder, or remove that one first."
+                f" format {FORMAT}; mine again in another folder, or remove that one first."
             )
         return dict(data)
 
@@ -155,16 +155,16 @@ class RunFolder:
         return found
 
     def finished_catalogue(self) -> Catalogue | None:
-        """The catalogue, if there is one; that of a run which a time budget stopped is made again."""
+        """The catalogue, if there is one; that of a run which a time budget stopped is rebuilt."""
         found = self.mended(lambda: self.load_catalogue() if self.catalogue.is_file() else None)
         return None if found is None or found.run["partial"] else found
 
     def mended(self, load: Callable[[], Stored | None]) -> Stored | None:
-        """Stored data; None and a warning where it is damaged, so that it is made again."""
+        """Stored data; None and a warning where it is damaged, so that it is rebuilt."""
         try:
             return load()
         except DamagedError as error:
-            warnings.warn(f"{error.path} was damaged and is made again.", stacklevel=2)
+            warnings.warn(f"{error.path} was damaged and is rebuilt.", stacklevel=2)
             return None
 
     def folder(self, name: str, make: Callable[[Path], object]) -> Path:

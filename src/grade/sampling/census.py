@@ -90,7 +90,7 @@ class Census:
             return restore(*content)
         except NewerFormatError:
             raise InputError(f"The census {place} is of a newer format; install a newer GraDE.") from None
-        except Exception as error:  # whatever numpy, pyarrow or json meet in a file that may be anything
+        except Exception as error:  # numpy, pyarrow and json raise all kinds of errors on a foreign file
             raise InputError(
                 f"{place} is not a census, or is damaged; make one with 'grade census SET -k K --out FILE'."
             ) from error
@@ -253,7 +253,7 @@ def describe(census: Census) -> str:
 
 
 def checksum(content: dict[str, Any], types: NDArray[Any], edges: NDArray[Any], counts: NDArray[Any]) -> str:
-    """SHA-256 of a description, but for the checksum in it, and of the arrays."""
+    """SHA-256 of the arrays and of a description, without the checksum in it."""
     arrays = {"node_types": types, "edges": edges, "counts": counts}
     described = {name: value for name, value in content.items() if name != CHECKSUM}
     return digest_of_json([described, digest_of_arrays(arrays).hex()])
@@ -311,7 +311,7 @@ def read_parquet(path: Path, parquet: Any) -> Content:
 def restore(
     description: dict[str, Any], types: NDArray[Any], edges: NDArray[Any], counts: NDArray[Any]
 ) -> Census:
-    """A census from what a file holds, after every check: it may come from anywhere."""
+    """A census from the content of a file, which may come from anywhere: everything is checked."""
     if description["format"] != FORMAT:
         raise ValueError("another format")
     if description["version"] > VERSION:

@@ -91,7 +91,7 @@ def grow(sampler: Sampler, request: Request, recorder: Recorder, wanted: int) ->
 
 
 def first_rows(batches: Sequence[SubgraphSample], count: int) -> SubgraphSample:
-    """The first so many occurrences of several samples in a row. Each sample's weights are brought to a mean of 1:
+    """The first ``count`` occurrences of several samples in a row. Each sample's weights are brought to a mean of 1:
     the place of the cut depends on the draws, so sums of weights would not be unbiased in any case.
     """
     tables = [batch.patterns for batch in batches]

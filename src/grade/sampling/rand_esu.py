@@ -13,7 +13,7 @@ number of children is known before they are made, and p_d is lowered to keep wit
 most k * capacity, whatever hubs do, and a tree that fits is enumerated whole. (Given probabilities are lowered in the
 same way where they would let too many through.) With such p_d the estimate of a sum over all occurrences, 1 / (p_1
 ... p_k) times the sum over the leaves reached, is unbiased. The share of a pattern among the leaves is a ratio of two
-such estimates, so it is unbiased only in the limit of a large capacity; what remains is measured in
+such estimates, so it is unbiased only in the limit of a large capacity; the remaining bias is measured in
 ``experiments/sample_size``. Leaves that share ancestors are drawn together, so an estimate varies more than with
 independent draws; thinning from four times as many leaves (as far as these are few) spreads them.
 """
@@ -101,7 +101,7 @@ def refuse_hopeless(request: Request, result: dict[str, Any]) -> dict[str, Any]:
 
 
 def capacity_for(count: int) -> int:
-    """The number of partial subgraphs to hold for so many samples.
+    """The number of partial subgraphs to hold for this many samples.
 
     >>> capacity_for(1000), capacity_for(50_000), capacity_for(500_000), capacity_for(2_000_000)
     (131072, 200000, 1048576, 3000000)

@@ -3,11 +3,12 @@ samples miss.
 
 Uniform samples of N occurrences estimate a pattern's count within 20 % where it makes up more than about 25 / N of all
 occurrences; most patterns of 7 nodes in `zoo` are rarer by orders of magnitude. Here occurrences grow node by node,
-and on each level every pattern keeps equally long a list. Patterns of which all occurrences fit are complete, and
-so is what grows from them: their counts are exact. The others are estimated by weights that make the sum over a
-pattern's list an unbiased estimate of its count, given the pilot run that chose how to combine overlapping ways to
-grow an occurrence (`native/stratified.hpp`). A pattern can be missed only if each of its ways to grow leads through
-thinned lists. There is no bound on the error of the rest; ``experiments/rare_patterns`` measures it.
+and on each level the lists of all patterns have the same limit. A list that holds all occurrences of its pattern is
+complete, and so is one that grew from complete lists only: their counts are exact. The other counts are estimated by
+weights; the sum over a pattern's list is an unbiased estimate of its count, given the pilot run that chose how to
+combine overlapping ways to grow an occurrence (`native/stratified.hpp`). A pattern can be missed only if each of its
+ways to grow leads through thinned lists. Nothing bounds the error of estimates; ``experiments/rare_patterns`` measures
+it.
 
 No level holds more than ``count`` occurrences, unless there are more patterns. As many are returned in random order;
 where fewer were found, each is repeated and its weight divided.

@@ -66,7 +66,7 @@ class Walks:
         return Leaves([members for members, *_ in grown], np.array(used), 1 / reached)
 
     def report(self, levels: int) -> Any:
-        """A progress callback for the level after so many."""
+        """A progress callback for the level with this number."""
         progress, steps = self.request.progress, self.request.k - 1
         return None if progress is None else lambda share: progress(min((levels + share) / steps, 1.0))
 

@@ -1,4 +1,4 @@
-"""What a search takes of main memory, and what it may hold within a budget.
+"""The main memory that a search takes, and the lists that a budget allows.
 
 Everything counts: the interpreter, the graph set as it lies in the core and in mapped files, what one block of grown
 occurrences takes while it is made, the lists of the last size and of the one that is being made. Where patterns and
@@ -43,12 +43,12 @@ def least(graphs: GraphSet, k: int, beam: int) -> int:
 
 
 def in_room(rows: int, k: int) -> int:
-    """Bytes of so many listed occurrences while a size is made."""
+    """Bytes of this many listed occurrences while a size is made."""
     return rows * (4 * k + 16) * 5 // 4
 
 
 def check(memory: int, graphs: GraphSet, k: int, beam: int) -> None:
-    """Refuse a budget that is too small, and say what is enough."""
+    """Refuse a budget that is too small, and name one that is enough."""
     needed = least(graphs, k, beam)
     if memory < needed:
         raise InputError(

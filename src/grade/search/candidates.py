@@ -217,7 +217,7 @@ def parts_of(
 
 
 def join_parts(several: Sequence[Parts]) -> Parts:
-    """What is known of several slices as of one."""
+    """The arrays of several collectors, joined."""
     size, keeping, _ = several[0]
     return size, keeping, joined(several).parts()
 

@@ -147,7 +147,7 @@ class Search:
             self.threads,
             self.deadline.keep_going,
         )
-        if isinstance(joined, int):  # at most so many
+        if isinstance(joined, int):  # an upper bound of their number
             enough = math.ceil(2 * joined * self.bytes_each(level.size + 1) / 2**20)
             raise InputError(
                 f"More than {most:,} patterns of {level.size + 1} nodes could be frequent, which is all that `memory`"

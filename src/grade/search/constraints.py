@@ -305,7 +305,7 @@ class Constraints(Settings):
         return self.allowed_types(graphs)[graphs.node_types].astype(np.uint8)
 
     def rarest_wish(self, graphs: GraphSet) -> str | None:
-        """Of the types that are asked for that with the fewest nodes; None without a wish."""
+        """The required type with the fewest nodes; None where no type is required."""
         if len(self.contains) < 2:
             return self.contains[0] if self.contains else None
         nodes = np.bincount(graphs.node_types, minlength=len(graphs.node_vocabulary))
@@ -314,9 +314,9 @@ class Constraints(Settings):
         )
 
     def distances(self, graphs: GraphSet, steps: int, wish: str | None) -> NDArray[np.uint8]:
-        """[nodes] steps, directions aside, to the nearest node of a type that is asked for; empty without a wish.
+        """[nodes] steps, directions aside, to the nearest node of a required type; empty where none is required.
 
-        A pattern needs all types that are asked for, so it needs the rarest.
+        A pattern needs all required types, so it needs the rarest.
         """
         if wish is None:
             return np.zeros(0, np.uint8)
@@ -324,7 +324,7 @@ class Constraints(Settings):
 
 
 def distances_to(graphs: GraphSet, wanted: NDArray[np.bool_], steps: int) -> NDArray[np.uint8]:
-    """[nodes] breadth-first distance to the nearest wanted node, FAR beyond so many steps."""
+    """[nodes] breadth-first distance to the nearest wanted node, FAR beyond this many steps."""
     distance = np.where(wanted, 0, FAR).astype(np.uint8)
     frontier = np.flatnonzero(wanted)
     for step in range(1, min(steps, FAR - 1) + 1):

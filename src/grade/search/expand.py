@@ -93,7 +93,7 @@ NativeLimits = tuple[NDArray[np.uint8], NDArray[np.uint8], int, int, int, int, _
 
 @dataclass(frozen=True)
 class Limits:
-    """What every grown occurrence must satisfy."""
+    """Conditions that every grown occurrence must satisfy."""
 
     constraints: Constraints
     wish: str | None  # the rarest type of the whole set among those that are wished for
@@ -155,7 +155,7 @@ def grow_block(
     rates: NDArray[np.float64],
     ways: NDArray[np.uint32],
 ) -> Collecting:
-    """What grows from the listed occurrences of one block of graphs, ordered by graph."""
+    """The occurrences that grow from the listed ones of one block of graphs, ordered by graph."""
     rows, given, fusible = part.local(occurrences), limits.of(part), limits.constraints.fusible
     size = begun.patterns.size + 1
     collecting = Collecting(part, crew, size, keeping, lambda patterns: begun.judge(patterns, fusible))

@@ -138,7 +138,7 @@ class OccurrenceLists:
         return OccurrenceLists(wanted, offsets, found.occurrences, found.weights, counts, exact, complete)
 
     def thinned(self, most: int, seed: int, threads: int = 1) -> "OccurrenceLists":
-        """At most so many occurrences per pattern, by priority sampling (Duffield, Lund and Thorup, 2007).
+        """At most ``most`` occurrences per pattern, by priority sampling (Duffield, Lund and Thorup, 2007).
 
         An occurrence of weight w gets the priority w / u, with u uniform in (0, 1] from a seeded hash of its nodes; the
         ``most`` highest are kept, each with weight max(w, t), where t is the next priority. The expected new weight is

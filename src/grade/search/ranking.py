@@ -24,7 +24,7 @@ CHUNK = 256  # candidates scored between two looks at the clock
 FIRST = 1000  # patterns to fit the accuracy of counts and estimates on
 ROUNDS = 20  # of reweighted least squares; they settle in fewer
 OUTLYING = 3.0  # standard deviations, beyond which a pattern says no more
-MOST_FACTOR = 4.0  # of counting errors beyond what is stated; the rest is the estimator's
+MOST_FACTOR = 4.0  # of counting errors above the stated ones; the rest is the estimator's
 LEAST_SPREAD = 1e-6  # of an estimator without errors
 
 RANKINGS = {

@@ -36,7 +36,7 @@ class BlocksSettings(Settings):
         default=False,
     )
     blocks: Path | None = option(
-        "Look for no new blocks but for those of this folder, which 'grade blocks --out' made.",
+        "Find only the blocks of this folder, which 'grade blocks --out' made, and no new ones.",
         "--blocks",
         default=None,
         metavar="RUN",
@@ -77,7 +77,7 @@ class OutlineSettings(Settings):
         "Most operators of a block.", "--max-size", default=None, metavar="N", least=2
     )
     blocks: Path | None = option(
-        "Look for no new blocks but for those of this folder, which 'grade blocks --out' made; each one that is found"
+        "Find only the blocks of this folder, which 'grade blocks --out' made; each one that is found"
         " becomes a function of its name.",
         "--blocks",
         default=None,

@@ -89,8 +89,8 @@ class MineSettings(Settings):
         default=False,
     )
     weighting: str = option(
-        "What counts the same: occurrences; or graphs: samples are drawn evenly from them, and to rank by occurrences"
-        " those of each graph are divided by its number of nodes.",
+        "The units of equal weight: occurrences; or graphs: samples are drawn evenly from them, and to rank by"
+        " occurrences those of each graph are divided by its number of nodes.",
         "--weighting",
         default="occurrences",
         metavar="NAME",

@@ -46,7 +46,7 @@ class SampleSettings(Settings):
         default="rand-esu",
         metavar="NAME",
     )
-    count: int | None = option("Draw so many.", "--count", default=None, metavar="N", least=1)
+    count: int | None = option("Number of draws.", "--count", default=None, metavar="N", least=1)
     density: float | None = option(
         "Draw until this share of the patterns of the full census has been seen.",
         "--density",

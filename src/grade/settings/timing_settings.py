@@ -48,7 +48,7 @@ class TimeSettings(Settings):
     )
     tf32: bool = option("Let a GPU round the factors of products to TF32.", "--tf32", default=False)
     costs: Path | None = option(
-        "Write what was measured to this file of costs (JSON), or add it there, for 'grade mine --costs'.",
+        "Write the measured costs to this file (JSON), or add them to it, for 'grade mine --costs'.",
         "--costs",
         default=None,
         metavar="FILE",

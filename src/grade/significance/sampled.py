@@ -3,8 +3,8 @@
 The set and every draw of the null model are sampled in the same way, by as many subgraphs, and counts are estimated
 by their weights without bias (`grade.sampling.rand_fase`). So the error of an estimate is on both sides: under the
 null hypothesis the set and the draws stay exchangeable, which keeps the p-values valid, and the deviation over
-the draws is that of counts and of sampling together, which is what a z-score of estimates has to be measured by. What
-is lost is power: patterns that a sample seldom shows cannot become significant.
+the draws is that of counts and of sampling together, as a z-score of estimates needs it. The price is power: patterns
+that a sample seldom shows cannot become significant.
 """
 
 from dataclasses import dataclass

@@ -27,7 +27,7 @@ from grade.sources.readers import Item
 from grade.sources.worker_pool import Failure, Limits, Message, read_in_workers
 
 CHECKPOINT_SECONDS = 5.0  # between two checkpoints, or
-CHECKPOINT_REST = 20  # times as long as one took: what it notes grows with the set
+CHECKPOINT_REST = 20  # times as long as one took: its notes grow with the set
 PIECE = 1_000_000  # nodes of a large set that are appended at a time
 
 

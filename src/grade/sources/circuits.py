@@ -5,7 +5,7 @@
 
 A node is a gate, typed by its kind (``nand``, ``not``, ``xor`` ...), a flip-flop or a cell; an arc leads from a gate to
 one that reads its output, and keeps which input that is. Inputs of the circuit are no nodes; its outputs are known
-as such. Instances of modules in the same file are replaced by what is in them; of other modules only the
+as such. Instances of modules in the same file are replaced by the gates in them; of other modules only the
 connections are known, so each becomes one node of the module's name. Expressions after ``assign`` become gates.
 """
 
@@ -249,7 +249,7 @@ class Elaboration:
         return bits
 
     def read(self, nets: Nets, expression: Expression | None, name: str) -> Value:
-        """The value of an expression; what is more than a net becomes gates."""
+        """The value of an expression; anything more than a net becomes gates."""
         if expression is None:
             return Value(absent=True)
         if isinstance(expression, str):

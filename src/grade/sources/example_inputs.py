@@ -40,7 +40,7 @@ def number(configuration: Any, *names: str, default: int) -> int:
 
 
 def transformers_inputs(module: Any, configuration: Any) -> dict[str, Any]:
-    """What a model of transformers is called with: its main input, and whatever it cannot do without."""
+    """The arguments of a call of a transformers model: its main input, and all others that it requires."""
     import torch
 
     needed, optional = parameters(module)

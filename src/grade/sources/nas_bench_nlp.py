@@ -1,7 +1,7 @@
 """NAS-Bench-NLP: the recurrent cells of the benchmark's logs.
 
 Klyuchnikov et al., "NAS-Bench-NLP: Neural Architecture Search Benchmark for Natural Language Processing",
-2022. Each model has a recipe that names the nodes of its cell, the operation of each and what it reads:
+2022. Each model has a recipe that names the nodes of its cell, the operation of each and its inputs:
 ``{"f": {"op": "linear", "input": ["x", "h_prev_0"]}, "h_new_0": {"op": "activation_tanh", "input": ["f"]}}``.
 
 The recipes are not part of GraDE. Give the path of the released archive (a zip with one JSON log per model,
@@ -51,7 +51,7 @@ def nas_bench_nlp(path: str | Path) -> GraphSet:
     """The distinct cells of at most 13 nodes: 7,258 for the benchmark's single-run logs.
 
     Nodes 0 to 3 are the inputs x and h_prev_0 to h_prev_2 (kept even if unused), then come the recipe's
-    nodes, each after what it reads, then the output, which reads every node whose name contains h_new. Two
+    nodes, each after its inputs, then the output, which reads every node whose name contains h_new. Two
     recipes with the same types and arcs in this order are one cell, named after the model with the smaller
     number.
     """

@@ -88,7 +88,7 @@ def read_npz(
 ) -> GraphSet:
     """Read and validate a set; ``origin`` is the name for messages and reports, the path when left out.
 
-    ``file`` is read in place of what is at the path, where that has to be unpacked first.
+    ``file`` is read in place of the path, where the file had to be unpacked first.
     """
     place = Path(path)
     try:
@@ -104,7 +104,7 @@ def read_npz(
         raise InputError(f"There is no file {place}.") from None
     except InputError:
         raise
-    except Exception as error:  # numpy has no class of its own for a file that is not what it should be
+    except Exception as error:  # numpy has no class of its own for a malformed file
         raise InputError(
             f"{place} cannot be read as an .npz of plain arrays ({error}); write it again."
         ) from error
@@ -150,7 +150,7 @@ def read_npz_file(path: str, settings: ReadSettings) -> Iterator[GraphSet]:
 
 
 def closed_by_zeros(names: list[str]) -> NDArray[np.uint8]:
-    """Names in UTF-8, a zero byte after each; a name that has one keeps what stands before it."""
+    """Names in UTF-8, a zero byte after each; a name that contains one is cut there."""
     content = b"".join(name.partition("\0")[0].encode() + b"\0" for name in names)
     return np.frombuffer(content, np.uint8)
 

@@ -27,7 +27,7 @@ class Value:
     """A value that is computed once and read any number of times.
 
     It is made before it is known where it comes from: ``node`` is bound later, or ``alias`` when it is the
-    same as another value (the input of a function and what the caller gives it). A value without either comes
+    same as another value (the input of a function and the caller's argument). A value without either comes
     from outside: an input of the model.
     """
 

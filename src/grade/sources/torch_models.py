@@ -4,9 +4,9 @@
     graphs = capture(module, (image,))
 
 A node is an ATen operator (or, with ``names="onnx"``, the ONNX operator that does the same), an arc leads to an
-operator that reads its result. Operators that change a tensor in place are named like those that do not, and who
-reads the tensor afterwards reads from them. What computes nothing (detach, dropout outside training ...) is left
-out; the bodies of ``torch.cond`` and its like are flattened as those of ONNX files are.
+operator that reads its result. Operators that change a tensor in place are named like those that do not;
+later readers of the tensor read from them. Operators that compute nothing (detach, dropout outside training ...) are
+left out; the bodies of ``torch.cond`` and its like are flattened as those of ONNX files are.
 """
 
 import operator
@@ -42,7 +42,7 @@ def capture(
     """The operator graph of a module, as a set of one.
 
     Make the module and the tensors on the meta device (``with torch.device("meta"):``) and it takes next to no memory,
-    whatever its size. The module is captured as it is: call ``eval()`` for what it does outside training.
+    whatever its size. The module is captured as it is: call ``eval()`` first for its behaviour outside training.
 
     >>> import torch
     >>> with torch.device("meta"):
@@ -182,10 +182,10 @@ class Walk:
 
 
 class Scope:
-    """What the names of a graph stand for at the present point, writes in place included.
+    """The values of the names of a graph at the present point, writes in place included.
 
-    Nodes that are views of one tensor have the same root. After a write to one of them, who reads another reads what
-    it was made from and what was written.
+    Nodes that are views of one tensor have the same root. After a write to one of them, a
+    reader of another one depends on its origin and on the written value.
     """
 
     def __init__(self) -> None:
@@ -235,7 +235,7 @@ class Scope:
 
 
 def operator_name(node: "Node", schema: Any) -> str:
-    """``aten.relu`` for aten::relu and aten::relu_, the plain name of what is not of a library."""
+    """``aten.relu`` for aten::relu and aten::relu_; the plain name of an operator that is in no library."""
     if schema is None:
         target = node.target
         return str(getattr(target, "_name", getattr(target, "__name__", target)))

@@ -161,7 +161,7 @@ def serve(orders: Connection, results: Connection) -> None:
 
 
 def answer(results: Connection, item: Item, settings: ReadSettings, limits: Limits) -> NoReturn:
-    """The fork: read the input, send what it holds, and end."""
+    """The fork: read the input, send its graphs, and end."""
     code = 1
     try:
         bound = int(limits.memory * GIB)
@@ -185,7 +185,7 @@ def answer(results: Connection, item: Item, settings: ReadSettings, limits: Limi
 
 
 def sentence(item: Item, error: BaseException, limits: Limits) -> str:
-    """What went wrong, in one sentence with the input's name."""
+    """The error in one sentence with the input's name."""
     if isinstance(error, InputError):
         return str(error)
     if isinstance(error, MemoryError):

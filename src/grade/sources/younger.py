@@ -41,7 +41,7 @@ MAX_NESTING = 50
 MAX_OPERANDS = 1 << 20
 MAX_TEXT = 1 << 16
 
-# What a pickled networkx graph may ask for. Containers are themselves; all else is replaced by a stand-in.
+# The classes that a pickled networkx graph may name. Containers are themselves; all else becomes a stand-in.
 CONTAINERS = {"dict": dict, "list": list, "set": set, "frozenset": frozenset, "tuple": tuple}
 STAND_INS = {
     ("networkx.classes.digraph", "DiGraph"),
@@ -124,19 +124,19 @@ def wanted(archive: str, name: str, size: int) -> bool:
 
 
 def unpickle(content: bytes, name: str) -> Any:
-    """What Younger pickled: the object itself, out of its wrapper if it has one."""
+    """The object that Younger pickled, without its wrapper."""
     outer = restricted(content, name)
     if not (isinstance(outer, dict) and isinstance(outer.get("main"), bytes)):
         return outer
     if hashlib.sha256(outer["main"]).hexdigest() != outer.get("checksum"):
-        raise InputError(f"{name} is damaged (its checksum is that of something else); get it again.")
+        raise InputError(f"{name} is damaged (it does not match its checksum); get it again.")
     return restricted(outer["main"], name)
 
 
 def restricted(content: bytes, name: str) -> Any:
     """The object of a pickle that holds plain containers and graphs only.
 
-    Graphs come as stand-ins: objects without behaviour that keep what they are given in ``state``.
+    Graphs come as stand-ins: objects without behaviour that keep their content in ``state``.
     """
 
     class StandIn:  # made anew for every file, so that none can change it for the next
@@ -170,7 +170,7 @@ def restricted(content: bytes, name: str) -> Any:
         raise InputError(
             f"{name} is refused, for its pickle asks for too much memory; do not trust it."
         ) from None
-    except Exception as error:  # what pickle meets in a damaged file is of any class
+    except Exception as error:  # a damaged file can raise an exception of any class
         raise InputError(f"{name} is not a pickled graph, or is damaged ({type(error).__name__}).") from None
 
 
@@ -190,7 +190,7 @@ def operators_of(content: Any, name: str, settings: ReadSettings) -> OperatorGra
     return walk.result
 
 
-Scope = ChainMap[str, Value]  # what each name stands for; a body sees the names around it
+Scope = ChainMap[str, Value]  # the value of each name; a body sees the names around it
 
 
 class Walk:
@@ -206,7 +206,7 @@ class Walk:
     def graph(
         self, graph: Any, outer: Scope, actuals: dict[int, Value] | None, prefix: str, depth: int
     ) -> list[Value] | None:
-        """Add the operators of a graph; returns what it gives back, None where nothing tells.
+        """Add the operators of a graph; returns its outputs, None where they are not known.
 
         The inputs of a body stand for ``actuals``.
         """
@@ -287,7 +287,7 @@ def kind_of(node: dict[str, Any]) -> str:
 
 
 def named(node: dict[str, Any], what: str) -> list[tuple[str, int]]:
-    """(name, place) of what a node lists under this word; empty where it does not."""
+    """(name, place) of the entries that a node lists under this word."""
     listed = node.get(what)
     if not isinstance(listed, dict):
         return []

@@ -44,11 +44,11 @@ def zoo() -> GraphSet:
 
 @source(
     "zoo-large",
-    "What experiments/zoo/collect.py captured and packed: in a checkout, or at PATH.",
+    "Models that experiments/zoo/collect.py captured and packed: in a checkout, or at PATH.",
     argument="PATH",
 )
 def zoo_large(path: str | None = None) -> GraphSet:
-    """What experiments/zoo/collect.py captured and packed: distinct graphs, with operands, outputs and names."""
+    """The models that experiments/zoo/collect.py packed: distinct graphs, with operands, outputs and names."""
     place = LARGE if path is None else Path(path)
     try:
         packed = lzma.LZMADecompressor()

@@ -88,14 +88,18 @@ def block_case(
     except InputError:
         raise
     except (OSError, ValueError, LookupError, TypeError) as error:
-        raise InputError(f"{run / RESULT} is damaged; make it again with 'grade blocks'.") from error
+        raise InputError(f"{run / RESULT} is damaged; find the blocks again with 'grade blocks'.") from error
     found, graphs, reason = None, None, ""
     try:
         if origin is None or example is None:
-            raise InputError(f"{run} was made by an earlier version; make it again with 'grade blocks'.")
+            raise InputError(
+                f"{run} was made by an earlier version; find the blocks again with 'grade blocks'."
+            )
         graphs = load(origin)
         if graphs.digest != digest:
-            raise InputError(f"The set {origin} has changed since {run} was made; make it again.")
+            raise InputError(
+                f"The set {origin} has changed since {run} was made; find the blocks again with 'grade blocks'."
+            )
         if graphs.origins is not None:
             found = Occurrences.of_rows(graphs, np.array([sorted(example)], np.int64), f"block {name}")
     except InputError as error:

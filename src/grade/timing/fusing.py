@@ -185,7 +185,7 @@ def array(case: Case, value: str) -> torch.Tensor:
 
 
 def convolution(case: Case, nodes: Sequence[Any], channels_last: bool) -> Piece:
-    """Conv with what follows: the norm in its weights, the Relu in the call."""
+    """Conv with its followers: the norm in its weights, the Relu in the call."""
     conv, attributes = nodes[0], attributes_of(case, nodes[0])
     weight = array(case, conv.input[1])
     bias = array(case, conv.input[2]) if len(conv.input) > 2 and conv.input[2] else None

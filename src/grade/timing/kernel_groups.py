@@ -193,7 +193,7 @@ class Builder:
         return name
 
     def reduce(self, kind: str, expression: str) -> str:
-        """Reduce over the row; what follows stands in a new segment."""
+        """Reduce over the row; later statements go to a new segment."""
         name = self.fresh()
         self.segments[-1].sums.append((name, kind, expression))
         return name
@@ -303,7 +303,7 @@ def last_axis_only(case: Case, node: Any) -> bool:
 
 
 def folded_batch_norm(case: Case, node: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """(scale [C], shift [C]) that do what a batch norm does in evaluation."""
+    """(scale [C], shift [C]) equivalent to a batch norm in evaluation."""
     arrays = [
         case.onnx.numpy_helper.to_array(case.weights[value]).astype(np.float64) for value in node.input[1:5]
     ]

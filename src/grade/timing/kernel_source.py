@@ -1,7 +1,7 @@
 """One kernel for several operators: element by element, with norms and softmax along the last axis, in C++ or Triton.
 
-A kernel works row by row. What one element needs is computed in a loop over the row. A reduction ends the loop, and
-what later loops read is kept in a buffer (C++) or in registers (Triton). The same statements serve both languages: a
+A kernel works row by row, with a loop over the elements of the row. A reduction ends the loop; values that later
+loops read are kept in a buffer (C++) or in registers (Triton). The same statements serve both languages: a
 `Language` spells the functions and numbers.
 """
 
@@ -128,7 +128,7 @@ class Operand:
 
 @dataclass
 class Segment:
-    """Statements for each element of a row, then what is reduced over the row."""
+    """Statements for each element of a row, and the reductions over the row."""
 
     lines: list[tuple[str, str]] = field(default_factory=list)  # variable, expression
     sums: list[tuple[str, str, str]] = field(default_factory=list)  # variable, "sum" or "max", expression

@@ -76,7 +76,7 @@ class Timed:
         return apart.seconds - fused.seconds
 
     def data(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The fields, for JSON."""
         rows = [{**each.data(), "roofline": each.share(self.machine, self.work)} for each in self.latencies]
         return {
             **{

@@ -23,7 +23,7 @@ TOLERANCE = {False: 1e-4, True: 5e-3}  # of the largest result; more with TF32
 
 @dataclass(frozen=True)
 class Latency:
-    """Of one strategy; without seconds where it is not available or computes something else."""
+    """The latency of one strategy; no seconds where it is not available or computes something else."""
 
     strategy: str
     title: str
@@ -37,7 +37,7 @@ class Latency:
     reason: str = ""  # why there are no seconds
 
     def share(self, machine: Machine, work: Work) -> float | None:
-        """Of the roofline: 1 is as fast as the machine can."""
+        """The share of the roofline that is reached: 1 is as fast as the machine allows."""
         return None if not self.seconds else machine.least_seconds(work) / self.seconds
 
     def data(self) -> dict[str, Any]:

@@ -102,7 +102,7 @@ class Case:
         return Piece(module, translated.inputs, translated.outputs, tuple(node.op_type for node in nodes))
 
     def submodel(self, nodes: Sequence[Any], outputs: Iterable[str] | None = None) -> Any:
-        """The ONNX model of some operators; its outputs are what others or the model need of them."""
+        """The ONNX model of some operators; its outputs are the values that others or the model need."""
         made = {value for node in nodes for value in node.output if value}
         read = dict.fromkeys(value for node in nodes for value in reads_of(node) if value not in made)
         if outputs is None:

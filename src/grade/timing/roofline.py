@@ -26,7 +26,7 @@ IMAGES = {"cpu": (1, 64, 56, 56), "cuda": (64, 256, 56, 56)}  # of the convoluti
 
 @dataclass(frozen=True)
 class Work:
-    """Of one run of a case."""
+    """The work of one run of a case."""
 
     bytes_fused: int  # inputs, weights and outputs, each once
     bytes_apart: int  # bytes that the operators read and write one by one
@@ -36,7 +36,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Machine:
-    """Measured on the machine that ran the case."""
+    """The peak rates of the machine that ran the case, measured."""
 
     bandwidth: float  # bytes a second, read and written by a copy of as many bytes as the case moves
     rate: float  # operations a second of the faster of a matrix product and a convolution of 3 x 3
@@ -89,7 +89,7 @@ def product_operations(case: Case, node: Any) -> int:
 
 
 class Peaks:
-    """What stands for the machine, timed in turns with the strategies: a copy of as many bytes as the case moves, a
+    """Benchmarks of the machine, timed in turns with the strategies: a copy of as many bytes as the case moves, a
     matrix product, and a convolution, which may be faster.
     """
 
@@ -114,7 +114,7 @@ class Peaks:
         }
 
     def machine(self, seconds: dict[str, list[float]]) -> Machine:
-        """From the quickest samples: a roofline is what the machine can do at most."""
+        """The machine by the quickest samples, since a roofline is an upper limit."""
         rate = max(count / min(seconds[name]) for name, count in self.operations.items())
         return Machine(2 * (self.copied // 4 * 4) / min(seconds["copy"]), rate)
 

@@ -110,7 +110,7 @@ class Selector:
     def choose(
         self, count: int, fold: Sequence[int] | None = None, accepts: Accepts | None = None
     ) -> Selection:
-        """So many patterns that cover much: a greedy choice, improved, with those of ``fold`` (all) as their variants.
+        """Patterns that cover much: a greedy choice, improved, with those of ``fold`` (all) as their variants.
 
         ``accepts`` says which extensions of the candidates may be chosen, too; without it none may. They are the
         candidates after the last that was given.

@@ -137,7 +137,7 @@ def family_of(wanted: Mapping[int, PatternTable], most: int = MOST_PARTS, *, fus
 
 
 def shared_parts(patterns: PatternTable, keep: int, fusible: bool) -> PatternTable:
-    """Of each pattern the ``keep`` connected parts that most of the patterns have, ties by key."""
+    """For each pattern, its ``keep`` connected parts that the most other patterns share, ties by key."""
     owners, tables = [], []
     entered = np.asarray(inner_edges(patterns).any(axis=1))  # [n, k]
     for node in range(patterns.size):

@@ -1,9 +1,9 @@
 """A greedy choice of patterns made better by local search.
 
 Two moves, each made where all chosen patterns cover more nodes after it. *Exchange* forces a pattern into the choice,
-takes out those that it is a variant of, and fills up greedily. *Extension* grows a chosen pattern by one node: a search
-that keeps so many patterns of each size keeps mostly windows of the most frequent idea, and the best pattern of a rarer
-one may be missing among its candidates. Both are deterministic and cost a small part of the greedy choice.
+takes out those that it is a variant of, and fills up greedily. *Extension* grows a chosen pattern by one node: the
+patterns that a search keeps of one size are mostly windows of the most frequent idea, so that the best pattern of a
+rarer one may be missing among the candidates. Both are deterministic and cost a small part of the greedy choice.
 """
 
 from __future__ import annotations

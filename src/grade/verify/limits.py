@@ -1,4 +1,4 @@
-"""What all counting shares: limits of time, the quality of what was counted, patterns that cannot be counted."""
+"""Common parts of all counting: time limits, qualities of counts, refusal of patterns that cannot be counted."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -203,7 +203,7 @@ def test_neighbours_come_with_a_sample(tmp_path: Path, monkeypatch: pytest.Monke
         arrays = dict(archive)
     arrays["neighbours.3.weights"] = -arrays["neighbours.3.weights"]
     np.savez(tmp_path / "sample" / "parts.npz", **arrays)
-    with pytest.raises(InputError, match=r"parts\.npz is not what was saved"):
+    with pytest.raises(InputError, match=r"parts\.npz does not match its checksum"):
         load_sample(tmp_path / "sample")
 
 

@@ -2,17 +2,17 @@
 
 For the patterns of each size with a sample:
 
-exact counts of parts                      a first estimate (`grade.estimators.evidence.part_model`)
-what is left over, by the network          weighed in if it foretells held-out patterns better than parts alone
-the sample's own counts                    the Gamma-Poisson posterior (`grade.estimators.evidence.rates`)
+exact counts of parts        a first estimate (`grade.estimators.evidence.part_model`)
+the network                  corrects it, if that predicts held-out patterns better than the parts alone
+the sample's own counts      enter last, by the Gamma-Poisson posterior (`grade.estimators.evidence.rates`)
 
-The network is trained on the same sample. Its trial was not shown a fifth of the patterns: of all that can occur and
-that it was not shown, the sample shows just these. Parts alone, and parts with the network, are asked to tell them
-apart; where the network adds less than the price of a weight, it gets none, and the posterior is that
-of parts and sample.
+The network is trained on the same sample. A fifth of the patterns is held out of its trial. Among all possible patterns
+that the trial has not seen, the sample shows exactly these. Parts alone, and parts with the network, predict which they
+are. The network gets no weight if it adds less likelihood than the price of a weight; the posterior is then that of
+parts and sample.
 
-All of this is done with exchangeable node types merged (`grade.estimators.evidence.exchangeable`), if that foretells a
-fifth of the occurrences better, from the others, than it does with all types apart.
+Exchangeable node types (`grade.estimators.evidence.exchangeable`) are merged before all this, if the merged types
+predict a held-out fifth of the occurrences better than separate types do.
 """
 
 import time
@@ -182,7 +182,7 @@ class Posterior:
         folder: Path | None,
         report: Report | None,
     ) -> FitReport:
-        """Train the network on merged samples; returns what its fit found. It is dropped if it foretells nothing."""
+        """Train the network on merged samples and return the report of its fit. Drop it if it predicts nothing."""
         estimator: Any = self.estimator
 
         def worth() -> bool:
@@ -200,7 +200,7 @@ class Posterior:
 
     @property
     def asked(self) -> bool:
-        """Whether the network has a part in the score of any size."""
+        """Whether the network contributes to the score of any size."""
         sizes = [self.sizes.get(k) for k in self.counts.tables]
         return any(model is None or model.network[2] > 0 for model in sizes)
 

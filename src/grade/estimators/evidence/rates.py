@@ -90,7 +90,7 @@ def fit_rates(
 def log_likelihood(
     point: Values, scaled: Values, counts: Values, multiplicity: Values
 ) -> tuple[float, Values]:
-    """Of counts that are 0, 1 or more, and its derivatives; ``point`` is (a, w ..., log r)."""
+    """The log-likelihood of counts of 0, 1 or more, and its derivatives; ``point`` is (a, w ..., log r)."""
     shape = np.exp(point[-1])
     log_rate = np.clip(point[0] + scaled @ point[1:-1], -STEEPEST, STEEPEST)
     rate = np.exp(log_rate)

@@ -1,1 +1,1 @@
-"""Networks over patterns and their likelihoods: one file per model, and what they share."""
+"""Networks over patterns and their likelihoods: one file per model, and their common parts."""

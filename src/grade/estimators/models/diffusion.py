@@ -80,7 +80,7 @@ class Diffusion(NetworkEstimator[Own]):
         upper = self.space.upper(self.settings.orders)
 
         def marginal(values: Tensor, places: Tensor, states: int) -> Tensor:
-            """Distribution of the values over so many places [n]; state 0 has what the others leave."""
+            """Distribution of the values over [n] numbers of places; state 0 gets the rest."""
             counts = functional.one_hot(values.flatten(1), states).sum(1)  # [n, states]
             total = shares @ counts.double()
             total[0] = shares @ places.double() - total[1:].sum()

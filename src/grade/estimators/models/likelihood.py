@@ -94,7 +94,7 @@ def path_step(
     s: Tensor,
     t: Tensor,
 ) -> tuple[Graphs, Tensor]:
-    """The graphs after one step of noise, and [n] what the step adds to their log-likelihoods.
+    """The graphs after one step of noise, and [n] the step's contribution to their log-likelihoods.
 
     ``masks`` [n, K] and [n, K, K] mark nodes and slots; ``first`` and ``later`` [n, K + K^2] are random numbers for
     each of them, for the time of its first jump and for this step.

@@ -6,7 +6,7 @@ All have the form
     q(z_t | z_0) = A(t) [z_t = z_0] + (1 - A(t)) pi(z_t),        t from 0 (data) to 1 (noise),
 
 with A falling from 1 and a prior pi over the states. They differ in A and pi only, so everything here is in
-closed form: what the paper writes as matrix exponentials (theorem 1) and as products of transition matrices
+closed form: the paper's matrix exponentials (theorem 1) and its products of transition matrices
 (appendix D) are two coefficients. Components are independent given the graph they start from; their time is
 common.
 """
@@ -62,7 +62,7 @@ class Noise:
         """Keep each component with probability ``kept``, else draw it from the prior; one number in [0, 1)
         each.
 
-        The number decides both: below ``kept`` nothing happens, and above it what is left is uniform again.
+        The number decides both: below ``kept`` nothing happens; above it, its excess is uniform again.
         So a component that starts elsewhere jumps at the same time to the same state when it gets the same
         numbers.
         """

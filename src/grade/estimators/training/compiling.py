@@ -1,5 +1,5 @@
 """Compiled networks and steps. A network of this size is bound by memory and by the number of kernels, and torch's
-compiler fuses most of them. Compilation takes a minute, and not every machine has what it needs.
+compiler fuses most of them. Compilation takes a minute, and not every machine has a compiler for it.
 """
 
 import warnings

@@ -2,7 +2,7 @@
 
 AdamW on batches that are drawn on the device, gradient clipping, a learning rate that warms up and then
 stays (or falls by a cosine), and an average of the weights whose horizon is a fixed share of the steps
-taken so far, so that at every step the average is what a training of that length would have ended with.
+taken so far, so that at every step the average is the one that a training of that length would have ended with.
 That is what makes the stopping rule simple: the averaged network is validated at growing intervals, the
 best is kept, and a later training on all data for the same number of steps goes through the same states.
 """

@@ -11,7 +11,7 @@ function element(name, properties = {}, ...children) {
   return made;
 }
 
-// The way to what is shown: a model or a block first, then blocks inside.
+// The path to the shown item: a model or a block first, then blocks inside.
 let way = [];
 
 function part([text, block], open) {

@@ -7,7 +7,7 @@ const find = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 const BEYOND = 600; // pixels above and below the window that are drawn, too
 const QUALITY = { exact: "exact", "lower bound": "at least; counting was cut off", estimate: "unbiased estimate" };
-let items = []; // what the list shows: {motif, variant, x, y, width, height}
+let items = []; // the rows of the list: {motif, variant, x, y, width, height}
 let shown = []; // the motifs that pass the filters, in order
 let drawn = new Map(); // number of an item -> its element
 let current = null;
@@ -474,7 +474,7 @@ function hide() {
   find("motifs").querySelector(`[data-id="${last}"]`)?.focus({ preventScroll: true });
 }
 
-// The address says what is open, so that Back, Forward and links that were edited do what they should.
+// The address names the open motif, so that Back, Forward and edited links work.
 function follow() {
   const asked = /^#motif-(\d+)$/.exec(location.hash);
   if (asked) show(Number(asked[1]));
