@@ -155,3 +155,25 @@ def test_a_set_of_cycles_only_is_refused(run: Any, tmp_path: Path) -> None:
     code, out, err = run("blocks", "set")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "all 2 graphs have a directed cycle" in err
+
+
+def test_a_repetition_of_repetitions_has_a_name(run: Any, tmp_path: Path) -> None:
+    """Two chains of two, of which the second continues the first, linked at other places than their own two."""
+    types = [2, 0, 1, 0, 2, 0, 1, 1, 0, 1, 1, 2, 0, 2, 1, 1, 0, 1, 1, 1, 1, 0, 0, 1]
+    edges = (
+        "0>1 1>2 1>3 3>4 3>5 5>6 5>7 6>7 7>8 8>9 6>9 8>10 7>10 8>11 9>12 10>13 11>13 11>14 13>14 12>15 14>15"
+    )
+    edges += " 14>16 16>17 14>17 17>18 15>18 16>19 18>20 19>20 20>21 20>22 20>23 22>23"
+    graphs = GraphSet.from_edges(
+        node_counts=[len(types)],
+        node_types=types,
+        edge_counts=[len(edges.split())],
+        edges=[[int(end) for end in edge.split(">")] for edge in edges.split()],
+        node_vocabulary=["a", "b", "c"],
+    )
+    save_graph_set(graphs, tmp_path / "set")
+    found = grade.blocks(graphs, min_count=2)
+    nested = [unit for unit in found.outline(0) if found.grammar.copies[unit.base]]
+    assert [found.text(unit) for unit in nested] == ["2 x (2 x b)"]
+    run("blocks", str(tmp_path / "set"), "--min-count", "2", "--out", str(tmp_path / "found"))
+    assert "2 x (2 x b)" in (tmp_path / "found" / "blocks.html").read_text()

@@ -133,12 +133,12 @@ class Blocks:
         )
 
     def name_of(self, symbol: int) -> str:
-        """The name of a block or a node type."""
-        return (
-            self.by_symbol[symbol].name
-            if symbol in self.by_symbol
-            else self.grammar.wiring.type_names[symbol]
-        )
+        """The name of a block or a node type. A repetition in a repetition is written out: ``(2 x Relu)``."""
+        if symbol in self.by_symbol:
+            return self.by_symbol[symbol].name
+        if copies := int(self.grammar.copies[symbol]):
+            return f"({copies} x {self.name_of(int(self.grammar.first[symbol]))})"
+        return self.grammar.wiring.type_names[symbol]
 
     def text(self, unit: Unit) -> str:
         """A unit as text for an outline."""
