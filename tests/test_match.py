@@ -26,7 +26,7 @@ def test_shares_are_those_of_the_occurrences() -> None:
     found = grade.match("fusions", graphs, remaining=0, threads=1)
     by_name = {one.name: one.pattern for one in read_library("fusions", graphs)}
     assert len(by_name) == len(found.entries) + len(found.absent) >= 50
-    verifier, union = Verifier(graphs, 1), set[int]()
+    verifier, union, occurring = Verifier(graphs, 1), set[int](), {}
     for entry in found.entries:
         pattern = by_name[entry.name]
         if isinstance(pattern, grade.Pattern):
@@ -36,10 +36,15 @@ def test_shares_are_those_of_the_occurrences() -> None:
             rows = QueryVerifier(graphs).occurrences(pattern, 10**6)
         assert entry.support.coverage == len(np.unique(rows))
         union |= set(rows.ravel().tolist())
+        occurring[entry.name] = rows
     assert found.covered == len(union) == sum(entry.adds for entry in found.entries)
-    shares = [entry.support.coverage for entry in found.entries]
-    assert shares == sorted(shares, reverse=True)
     assert not found.remaining
+    # Each line adds the most that any of those from it on could, beside the lines above.
+    masks = [set(np.unique(occurring[entry.name]).tolist()) for entry in found.entries]
+    above = set[int]()
+    for number, entry in enumerate(found.entries):
+        assert entry.adds == len(masks[number] - above) == max(len(mask - above) for mask in masks[number:])
+        above |= masks[number]
 
 
 def test_what_remains_is_outside_of_the_library() -> None:
@@ -74,18 +79,20 @@ def test_without_keeps_what_is_not_covered(graphs: GraphSet, random: object) -> 
 
 def test_the_command_reads_a_library(tmp_path: Path) -> None:
     (tmp_path / "library.txt").write_text(
-        "block: Conv -> BatchNormalization\nany: Conv* -> *\nnone: Relu -> LSTM\n"
+        "block: Conv -> BatchNormalization\nany: Conv* -> *\nnone: Relu -> LSTM\nslip: Conv -> Rellu\n"
     )
     arguments = ["match", str(tmp_path / "library.txt"), "zoo-mini", "--remaining", "2"]
     done = subprocess.run([*GRADE, *arguments, "--json"], capture_output=True, text=True, check=True)
     data = json.loads(done.stdout)
     assert [row["name"] for row in data["patterns"]] == ["any", "block"]
-    assert data["absent"] == ["none"]
+    assert data["absent"] == ["none", "slip"]
+    assert data["notes"] == ["The set has no type 'Rellu'; did you mean 'Relu'?"]
     assert data["share"] == data["covered"] / data["nodes"]
     assert len(data["remaining"]) == 2
     lines = subprocess.run([*GRADE, *arguments], capture_output=True, text=True, check=True).stdout
-    assert "2 of 3 patterns" in lines
-    assert "outside the library:" in lines
+    assert "2 of 4 patterns" in lines
+    assert "without an occurrence: none, slip\nThe set has no type 'Rellu'; did you mean 'Relu'?\n" in lines
+    assert "outside the library, the best that a search found:" in lines
 
 
 def test_fusible_occurrences_only() -> None:

@@ -152,16 +152,23 @@ def test_what_may_be_missing_is_said(tmp_path: Path) -> None:
     ]
     command = [*GRADE, "mine", *arguments, "--out", str(tmp_path / "run")]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    sentence = "perhaps not complete: beam full at sizes 3, 4; lists bounded at sizes 3, 4; counts estimated at size 5"
+    sentence = (
+        "perhaps not complete: the search met more patterns of 3, 4 nodes than it keeps (--beam); it kept only some"
+        " occurrences of patterns of 3, 4 nodes (--list-size, --memory); occurrences of 5 nodes were estimated to rank"
+        " by them (--list-size, --memory)"
+    )
     assert sentence in text.splitlines()
     shown = subprocess.run(
         [*GRADE, "runs", "show", str(tmp_path / "run"), "--json"], capture_output=True, text=True, check=True
     )
     data = json.loads(shown.stdout)
     assert data["complete"] is False
-    assert data["left_out"][0] == "beam full at sizes 3, 4"
+    assert data["left_out"][0] == "the search met more patterns of 3, 4 nodes than it keeps (`beam`)"
     page = grade.report(tmp_path / "run").read_text()
-    assert "What may be missing: beam full at sizes 3, 4;" in page
+    assert (
+        "Perhaps not complete: the search met more patterns of 3, 4 nodes than it keeps (<code>beam</code>);"
+        in page
+    )
 
 
 def test_a_short_list_says_why(graphs: GraphSet) -> None:
@@ -281,4 +288,4 @@ def test_thinned_growth_is_said(graphs: GraphSet, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("grade.job.bounds_within", lambda *_: Bounds(capacity=1066, list_size=26))
     thinned = grade.mine(graphs, k=4, rank_by="graphs", beam=10, **ALL).catalogue.run
     assert whole["complete"]
-    assert "growth thinned at size 4" in thinned["left_out"]
+    assert "only a share of the occurrences grew to 4 nodes (`list_size`, `memory`)" in thinned["left_out"]

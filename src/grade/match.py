@@ -4,10 +4,12 @@ The shipped library holds operator fusions that onnxruntime, TVM and XNNPACK doc
 nodes that no pattern of the library covers are mined for distinct motifs.
 """
 
+import difflib
+import heapq
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,8 @@ from grade.verify import Given, QueryVerifier, read_patterns
 
 SHIPPED = {"fusions": "fusions.txt"}  # name of a library that comes with GraDE -> its file
 SIZES = "3-6"  # of the motifs among the nodes that remain
+LIKE = 0.85  # similarity of a type that may have been meant
+NAMED = 8  # patterns without an occurrence that are named on a terminal
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Entry:
     name: str
     pattern: str
     support: Support
-    adds: int  # nodes that no earlier pattern of the library covers
+    adds: int  # nodes that no entry before it covers
 
 
 @dataclass(frozen=True)
@@ -61,10 +65,13 @@ class Matched:
     set: str
     nodes: int
     covered: int
-    entries: list[Entry]  # those that occur, the widest coverage first
+    entries: list[Entry]  # those that occur: always the one that adds most to those before it
     absent: list[str]  # names of those that do not
     remaining: list[Remaining]
     seconds: float
+    notes: list[str] = field(
+        default_factory=list
+    )  # types of the library that the set lacks, perhaps mistyped
 
     def __repr__(self) -> str:
         return "\n".join(self.lines())
@@ -78,14 +85,14 @@ class Matched:
                 entry.pattern,
                 [
                     entry.name,
-                    f"{100 * (entry.support.coverage or 0) / nodes:.1f}",
                     f"{100 * entry.adds / nodes:.1f}",
+                    f"{100 * (entry.support.coverage or 0) / nodes:.1f}",
                     entry.support.shown("occurrences"),
                 ],
             )
             for entry in self.entries
         ]
-        return notebook.table(title, ["name", "covers %", "adds %", "occurrences"], rows)
+        return notebook.table(title, ["name", "adds %", "covers %", "occurrences"], rows)
 
     def columns(self) -> dict[str, list[Any]]:
         """The patterns that occur, column by column."""
@@ -111,6 +118,7 @@ class Matched:
             "patterns": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
             "absent": self.absent,
             "remaining": [asdict(motif) for motif in self.remaining],
+            "notes": self.notes,
             "seconds": self.seconds,
         }
 
@@ -124,8 +132,8 @@ class Matched:
         if self.entries:
             rows = [
                 (
-                    f"{100 * e.support.value('coverage') / nodes:.1f}",
                     f"{100 * e.adds / nodes:.1f}",
+                    f"{100 * e.support.value('coverage') / nodes:.1f}",
                     amount(e.support.occurrences, e.support.occurrences_quality),
                     amount(e.support.graphs, e.support.graphs_quality),
                     e.name,
@@ -134,10 +142,19 @@ class Matched:
                 for e in self.entries
             ]
             yield from table(
-                ("covers %", "adds %", "occurrences", "graphs", "name", "pattern"), rows, left=["name"]
+                ("adds %", "covers %", "occurrences", "graphs", "name", "pattern"), rows, left=["name"]
             )
+            if all(e.support.complete for e in self.entries):
+                yield "adds %: nodes in its occurrences that no pattern above covers; all numbers are exact"
+            else:
+                yield "adds %: nodes in its occurrences that no pattern above covers; >= at least this many"
+        if 0 < len(self.absent) <= NAMED:
+            yield f"without an occurrence: {', '.join(self.absent)}"
+        elif self.absent:
+            yield f"without an occurrence: {', '.join(self.absent[:NAMED])} and {len(self.absent) - NAMED} more"
+        yield from self.notes
         if self.remaining:
-            yield "outside the library:"
+            yield "outside the library, the best that a search found:"
             rest = [
                 (f"{100 * m.covers / nodes:.1f}", f"{m.occurrences:,}", m.pattern) for m in self.remaining
             ]
@@ -177,7 +194,10 @@ def match(
     given = read_library(library, searched, induced)
     verifier = QueryVerifier(searched, workers, fusible)
     covered = np.zeros(searched.nodes, bool)
-    entries, absent = [], []
+    absent, notes = [], []
+    occurring: list[
+        tuple[str, str, Support, NDArray[np.uint8]]
+    ] = []  # name, pattern, supports, covered nodes as bits
     for number, one in enumerate(given):
         if progress is not None and progress(number / len(given), "match") is False:
             break
@@ -186,20 +206,51 @@ def match(
         name = one.name or str(query)
         if support.occurrences == 0:
             absent.append(name)
+            notes += [] if str(library) in SHIPPED else mistyped(query, searched)
             continue
-        entries.append(Entry(name, str(query), support, int((mask & ~covered).sum())))
+        occurring.append((name, str(query), support, np.packbits(mask)))
         covered |= mask
-    entries.sort(key=lambda entry: -entry.support.value("coverage"))
     return Matched(
         library=str(library),
         set=str(graphs) if isinstance(graphs, str | Path) else searched.origin,
         nodes=searched.nodes,
         covered=int(covered.sum()),
-        entries=entries,
+        entries=in_order(occurring),
         absent=absent,
         remaining=outside(searched, covered, remaining, fusible, workers, progress),
         seconds=time.perf_counter() - begin,
+        notes=list(dict.fromkeys(notes)),
     )
+
+
+def in_order(occurring: Sequence[tuple[str, str, Support, NDArray[np.uint8]]]) -> list[Entry]:
+    """Always the pattern that covers most nodes which those before it do not; in the library's order if they tie."""
+    entries: list[Entry] = []
+    if not occurring:
+        return entries
+    covered = np.zeros_like(occurring[0][3])
+    heap = [(-int(np.unpackbits(bits).sum()), number) for number, (*_, bits) in enumerate(occurring)]
+    heapq.heapify(heap)
+    while heap:  # lazily: what a pattern adds only shrinks
+        known, number = heapq.heappop(heap)
+        name, pattern, support, bits = occurring[number]
+        adds = int(np.unpackbits(bits & ~covered).sum())
+        if adds < -known:
+            heapq.heappush(heap, (-adds, number))
+            continue
+        entries.append(Entry(name, pattern, support, adds))
+        covered |= bits
+    return entries
+
+
+def mistyped(query: Query, graphs: GraphSet) -> list[str]:
+    """A sentence for each type of a pattern that the set lacks, but nearly has."""
+    words = [*graphs.node_vocabulary, *graphs.edge_vocabulary[1:]]
+    return [
+        f"The set has no type {name!r}; did you mean {near[0]!r}?"
+        for name in query.unknown(graphs.node_vocabulary, graphs.edge_vocabulary)
+        if (near := difflib.get_close_matches(name, words, n=1, cutoff=LIKE))
+    ]
 
 
 def read_library(library: str | Path, graphs: GraphSet, induced: bool = True) -> list[Given]:
@@ -228,7 +279,7 @@ def outside(
     except InputError:  # no connected part is large enough
         return []
     return [
-        Remaining(motif.text, motif.choice.new_occurrences, motif.choice.gain)
+        Remaining(motif.text, motif.choice.new_occurrences, int(motif.choice.gain))
         for motif in found.shown
         if motif.choice is not None
     ]

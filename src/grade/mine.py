@@ -32,6 +32,7 @@ from grade.search.ranking import LogProbability, needs_estimator, ranking
 from grade.search.supports import Supports
 from grade.settings import MineSettings
 from grade.sources import as_graphs
+from grade.text import spans
 from grade.verify import count_patterns
 from grade.verify.starting_level import starting_level
 
@@ -339,29 +340,33 @@ def left_out(job: Job, levels: Sequence[Level], motifs: Sequence[Motif]) -> list
     return reasons
 
 
+GAPS = {
+    "beam": "the search met more patterns of {} nodes than it keeps (`beam`)",
+    "lists": "it kept only some occurrences of patterns of {} nodes (`list_size`, `memory`)",
+    "growth": "only a share of the occurrences grew to {} nodes (`list_size`, `memory`)",
+    "counts": "occurrences of {} nodes were estimated to rank by them (`list_size`, `memory`)",
+}
+
+
 def gaps(levels: Sequence[Level], sizes: Collection[int], rank_by: str) -> list[str]:
     """The reasons why the search may have missed patterns of these sizes."""
-    found: dict[str, list[int]] = {}
-    before: dict[str, list[int]] = {}
+    found: dict[str, set[int]] = {}
+    before: dict[str, set[int]] = {}
     for level in levels:
         if level.whole:
             before = {}
         if not level.followed:
-            before.setdefault("growth thinned", []).append(level.size)
+            before.setdefault("growth", set()).add(level.size)
         if level.size in sizes:
             for kind, places in before.items():
-                found.setdefault(kind, [])
-                found[kind] = sorted({*found[kind], *places})
+                found.setdefault(kind, set()).update(places)
             if rank_by == "occurrences" and not level.lists.exact.all():
-                found.setdefault("counts estimated", []).append(level.size)
+                found.setdefault("counts", set()).add(level.size)
         if level.candidates > len(level.lists):
-            before.setdefault("beam full", []).append(level.size)
+            before.setdefault("beam", set()).add(level.size)
         if not level.lists.complete.all():
-            before.setdefault("lists bounded", []).append(level.size)
-    return [
-        f"{kind} at size{'s' * (len(places) > 1)} {', '.join(map(str, places))}"
-        for kind, places in found.items()
-    ]
+            before.setdefault("lists", set()).add(level.size)
+    return [GAPS[kind].format(spans(found[kind])) for kind in GAPS if kind in found]
 
 
 def entry(level: Level) -> dict[str, object]:

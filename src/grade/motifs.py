@@ -51,6 +51,7 @@ def select(job: Job, levels: list[Level]) -> "Distinct | None":
                 threads=job.threads,
                 deadline=job.verify_until.reporting(job.progress, "select"),
                 engine=job.engine,
+                by_graph=job.settings.weighting == "graphs",
             )
             found = selector.choose(
                 job.settings.top, [numbers[place] for place in best], extensions(job, levels)
@@ -69,7 +70,7 @@ class Distinct:
     places: list[Place]
     levels: list[Level]  # with the extensions that were chosen
 
-    def facts(self) -> dict[str, int]:
+    def facts(self) -> dict[str, float]:
         """The totals of the selection, for the catalogue."""
         found = self.selection
         return {

@@ -1,8 +1,10 @@
 """The distinct choice against the same choice in plain Python, and its bound against all choices."""
 
+from fractions import Fraction
 from itertools import combinations, pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +23,9 @@ def candidates(graphs: GraphSet) -> list[PatternTable]:
     return [table for table in tables if len(table)]
 
 
-def plain_choice(lists: list[list[frozenset[int]]], count: int) -> list[tuple[int, int]]:
+def plain_choice(
+    lists: list[list[frozenset[int]]], count: int, worth: list[Fraction] | None = None
+) -> list[tuple[int, int]]:
     """(candidate, occurrences) of the greedy choice, every gain made anew in every round."""
     taken: set[int] = set()
     chosen: list[tuple[int, int]] = []
@@ -42,7 +46,7 @@ def plain_choice(lists: list[list[frozenset[int]]], count: int) -> list[tuple[in
             kept = packed(rows)
             if number in out or len(kept) < FEWEST:
                 continue
-            gain = sum(map(len, kept))
+            gain = sum(1 if worth is None else worth[node] for row in kept for node in row)
             if best is None or gain > best[0]:
                 best = (gain, number, kept)
         if best is None:
@@ -83,6 +87,7 @@ def test_the_choice_is_the_greedy_one(graphs: GraphSet, count: int) -> None:
     found = selector.choose(count)
     assert found.covered >= taken.sum()
     chosen = [(choice.candidate, choice.occurrences) for choice in found.choices]
+    assert all(occurrences >= FEWEST for _, occurrences in chosen)
     gains = [choice.gain for choice in found.choices]
     assert gains == sorted(gains, reverse=True)
     unions = [frozenset().union(*rows) for rows in lists]
@@ -100,6 +105,15 @@ def test_the_choice_is_the_greedy_one(graphs: GraphSet, count: int) -> None:
     for several in combinations(range(len(lists)), m) if len(lists) <= 12 else []:
         assert len(frozenset().union(*(unions[i] for i in several))) <= found.bound
     assert found.covered <= found.bound <= graphs.nodes
+
+
+def packed_worth(rows: list[frozenset[int]], worth: list[Fraction]) -> Fraction:
+    """The worth of the nodes of occurrences that share none, taken in their order."""
+    used: set[int] = set()
+    for row in rows:
+        if not row & used:
+            used |= row
+    return sum((worth[node] for node in used), Fraction())
 
 
 def grew(lists: list[list[frozenset[int]]], chosen: list[int]) -> bool:
@@ -127,6 +141,61 @@ def grew(lists: list[list[frozenset[int]]], chosen: list[int]) -> bool:
         for before, after in pairwise(sizes)
         for earlier, later in zip(before, after, strict=True)
     )
+
+
+@settings(max_examples=100)
+@given(graph_sets(max_graphs=3, max_nodes=9), st.integers(1, 5))
+def test_each_graph_can_be_worth_the_same(graphs: GraphSet, count: int) -> None:
+    tables = candidates(graphs)
+    if not tables:
+        return
+    worth = [Fraction(1, int(n)) for n in graphs.node_counts for _ in range(n)]
+    all_worth = sum(worth, Fraction())
+    verifier = Verifier(graphs, 1)
+    lists = [
+        [frozenset(row) for row in verifier.occurrences(pattern, 10**6, 60.0).tolist()]
+        for table in tables
+        for pattern in table
+    ]
+    selector = Selector(graphs, tables, by_graph=True)
+    first, taken = [], np.zeros(graphs.nodes, np.uint8)
+    for candidate in selector.greedy(count):
+        nodes = selector.packed(candidate, taken)
+        taken[nodes] = 1
+        first.append((candidate, len(nodes) // len(selector.pattern(candidate)[0])))
+    expected = plain_choice(lists, count, worth)
+    alone = [packed_worth(rows, worth) for rows in lists]
+    if expected and alone.count(max(alone)) == 1:  # of equal ones either may come first
+        assert first[0] == expected[0]
+    found = selector.choose(count)
+    greedy = sum(worth[node] for node in np.flatnonzero(taken).tolist()) * graphs.nodes / all_worth
+    assert found.covered >= float(greedy) - 1e-5
+    assert found.covered <= found.bound + 1e-5
+    used = selector.taken([choice.candidate for choice in found.choices])
+    for choice in found.choices:
+        k = len(selector.pattern(choice.candidate)[0])
+        assert FEWEST <= choice.occurrences <= int(used.sum()) // k
+    total = sum(choice.gain for choice in found.choices)
+    assert total == pytest.approx(found.covered, abs=1e-4)
+
+
+def test_a_large_graph_leads_only_where_nodes_count_the_same() -> None:
+    """One large graph of one idea, three small ones of another: the choice begins with what most graphs hold."""
+    chain = [[i, i + 1] for i in range(29)]
+    small = [[i, i + 1] for i in range(5)]
+    graphs = GraphSet.from_edges(
+        node_counts=[30, 6, 6, 6],
+        node_types=[0, 1, 2] * 10 + [3, 4, 5] * 6,
+        edge_counts=[29, 5, 5, 5],
+        edges=chain + small * 3,
+        node_vocabulary=["a", "b", "c", "x", "y", "z"],
+    )
+    tables = [PatternTable.from_keys(["0.1.2/0>1.1>2", "3.4.5/0>1.1>2"], graphs.node_vocabulary)]
+    plain, even = (Selector(graphs, tables, by_graph=by).choose(2) for by in (False, True))
+    assert [(c.candidate, c.occurrences, c.gain) for c in plain.choices] == [(0, 10, 30), (1, 6, 18)]
+    assert [(c.candidate, c.occurrences) for c in even.choices] == [(1, 6), (0, 10)]
+    assert [c.gain for c in even.choices] == pytest.approx([36, 12])  # 3 of 4 graphs and 1 of 4, of 48 nodes
+    assert even.covered == even.bound == 48
 
 
 def test_the_choice_of_a_real_set_covers_much_with_little() -> None:
@@ -167,6 +236,7 @@ def test_extensions_are_patterns_with_the_occurrences_that_are_told(graphs: Grap
     given = sum(map(len, tables))
     covered = 0
     for choice in found.choices:
+        assert choice.occurrences >= FEWEST
         types, edges = selector.pattern(choice.candidate)
         pattern = PatternTable.canonical(
             types[None], edges[None], graphs.node_vocabulary, graphs.edge_vocabulary

@@ -3,11 +3,12 @@
 import base64
 import hashlib
 import json
+import re
 from importlib.resources import files
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from grade.support import amount
 
@@ -25,6 +26,7 @@ def render(template: str, data: dict[str, Any], program_file: str = "page.js", *
     program = "".join((folder / name).read_text("utf-8") for name in program_file.split("+"))
     digest = base64.b64encode(hashlib.sha256(program.encode()).digest()).decode()
     environment.filters["amount"] = lambda pair: amount(*pair)
+    environment.filters["settings"] = settings_as_code
     return environment.get_template(template).render(
         data=Markup(embedded(data)),
         program=Markup(program),
@@ -32,6 +34,15 @@ def render(template: str, data: dict[str, Any], program_file: str = "page.js", *
         program_hash=digest,
         **values,
     )
+
+
+def settings_as_code(text: str) -> Markup:
+    """A sentence whose settings, named in backquotes, are set as code.
+
+    >>> settings_as_code("more than it keeps (`beam`) & <b>")
+    Markup('more than it keeps (<code>beam</code>) &amp; &lt;b&gt;')
+    """
+    return Markup(re.sub(r"`(\w+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def embedded(data: Any) -> str:

@@ -13,9 +13,9 @@ def motif_lines(
     """A heading and one row for each motif."""
     settings, graphs = catalogue.run["settings"], catalogue.run["set"]
     took = f", {seconds:.1f} s" if seconds is not None else ""
-    found = f"{len(catalogue.motifs)} motifs"
-    if catalogue.run["distinct"] and catalogue.run["distinct"]["motifs"]:
-        found = f"{len(catalogue.shown)} distinct motifs"
+    chosen = bool(catalogue.run["distinct"] and catalogue.run["distinct"]["motifs"])
+    count = len(catalogue.shown if chosen else catalogue.motifs)
+    found = f"{count}{' distinct' * chosen} motif{'s' * (count != 1)}"
     yield (
         f"{run}: {found} of {settings['graphs']} ({graphs['graphs']:,} graphs,"
         f" {graphs['nodes']:,} nodes), k = {settings['k']}, by {settings['rank_by']}{took}"
@@ -55,18 +55,35 @@ def motif_lines(
     else:
         head = ("rank", *["nodes"] * several, *supports, "cover %", "most common in", "pattern")
     yield from table(head, rows, left=["most common in"])
-    if any(not motif.support.complete for motif in motifs):
-        yield ">= at least this many; ~ an unbiased estimate, ± half of its 95 % interval"
+    if motifs:
+        yield legend(motifs, supports)
     if saving:
         yield saving_note(motifs)
     if distinct and not distinct["motifs"]:
         yield "No pattern has two occurrences that share no node, so all patterns are shown."
     elif distinct:
+        if distinct["motifs"] < settings["top"]:
+            yield "No other pattern has two occurrences beside these that is not nearly the same as one of them."
+        even = ", each graph counting the same" * (settings["weighting"] == "graphs")
         yield (
-            f"{distinct['motifs']} distinct motifs cover {100 * distinct['covered'] / nodes:.1f} % of the nodes; no"
-            f" choice of as many of the {distinct['candidates']:,} patterns that the search kept covers more than"
+            f"Together they cover {100 * distinct['covered'] / nodes:.1f} % of the nodes{even}; no choice of as many"
+            f" of the {distinct['candidates']:,} patterns that the search kept covers more than"
             f" {100 * distinct['bound'] / nodes:.1f} %. `all` shows the plain ranking."
         )
+
+
+def legend(motifs: Sequence[Motif], supports: Sequence[str]) -> str:
+    """The meaning of the columns, and how good their numbers are."""
+    said = []
+    if motifs[0].choice is not None:
+        said.append("adds %: nodes that its occurrences cover beside the motifs above, none of them twice")
+    if "disjoint" in supports:
+        said.append("disjoint: occurrences that share no node, chosen greedily")
+    if any(not motif.support.complete for motif in motifs):
+        said.append(">= at least this many; ~ an unbiased estimate, ± half of its 95 % interval")
+    else:
+        said.append("all supports are exact")
+    return "; ".join(said)
 
 
 def saving_note(motifs: Sequence[Motif]) -> str:

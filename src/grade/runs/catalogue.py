@@ -36,8 +36,8 @@ class Chosen:
     """The gain of a motif over those chosen before it."""
 
     new_occurrences: int  # sharing no node with each other or with occurrences of motifs chosen before
-    gain: int  # their nodes
-    covered: int  # nodes of all motifs chosen up to this one
+    gain: float  # their nodes; whole unless each graph counts the same
+    covered: float  # nodes of all motifs chosen up to this one
 
 
 @dataclass(frozen=True)

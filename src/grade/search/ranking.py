@@ -51,7 +51,8 @@ def ranking(
 ) -> Score:
     """The score by this name. Scores of an estimator come from ``log_probability``, by size, until the deadline.
 
-    ``by_graph`` divides the occurrences in each graph by its number of nodes, so that no large graph leads by itself.
+    ``by_graph`` divides the occurrences in each graph by its number of nodes, so that no large graph leads by itself;
+    covered nodes are weighted as the occurrences are.
     Equal supports rank by the number of occurrences, and equal numbers by the pattern's key.
     """
     saved = (savings or Savings(graphs)) if name == "saving" else None
@@ -65,6 +66,9 @@ def ranking(
             counts = lists.per_node(graphs)
         if name == "occurrences" or (needs_estimator(name) and lists.patterns.size == START):
             return counts  # of 3 nodes they are exact: no estimator could do better
+        if name == "coverage" and by_graph:  # as far as occurrences say where the covered nodes lie
+            worth = lists.per_node(graphs) / np.maximum(lists.counts, 1e-300)
+            return counted.of(name, lists) * worth
         if name in ("graphs", "disjoint", "coverage", "mni"):
             return counted.of(name, lists) + tie_break(lists.counts)
         if saved is not None:

@@ -89,8 +89,8 @@ class MineSettings(Settings):
         default=False,
     )
     weighting: str = option(
-        "The units of equal weight: occurrences; or graphs: samples are drawn evenly from them, and to rank by"
-        " occurrences those of each graph are divided by its number of nodes.",
+        "The units of equal weight: occurrences; or graphs, so that no large model leads: a node of a graph of n nodes"
+        " is worth 1/n when motifs are chosen, occurrences are divided by n to rank, samples are drawn evenly.",
         "--weighting",
         default="occurrences",
         metavar="NAME",

@@ -6,6 +6,9 @@ are evaluated once (lazy evaluation; Minoux, 1978). A local search improves the 
 
 A pattern is a variant of a chosen one if one of them covers more than half of the other's nodes: a shifted window, a
 part, an extension. Variants are folded, not chosen.
+
+With ``by_graph`` each graph is worth the same, however many nodes it has: a node of a graph of n nodes is worth 1 / n.
+Worth is counted in whole numbers, so that sums do not depend on their order, and told as a number of average nodes.
 """
 
 import heapq
@@ -28,6 +31,7 @@ MOST_VARIANT = 0.5  # share of the nodes of one pattern that the other covers
 NOTHING = np.zeros(0, np.uint8)
 ALONE = 2**22  # nodes of a set from which this machine selects alone: its questions are short, and thousands
 MASKS = 2**28  # bytes of masks that are kept
+UNIT = 2**40  # the worth of a graph where all are worth the same
 
 
 @dataclass
@@ -36,8 +40,8 @@ class Choice:
 
     candidate: int
     occurrences: int  # those that overlap nothing chosen before
-    gain: int  # their nodes
-    covered: int  # nodes of all occurrences chosen up to here
+    gain: float  # their nodes
+    covered: float  # nodes of all occurrences chosen up to here
     variants: list[int] = field(default_factory=list)  # candidates that are nearly the same
 
 
@@ -48,10 +52,10 @@ class Selection:
     choices: list[Choice]
     nodes: int  # of the graph set
     candidates: int
-    bound: int  # no choice of as many candidates covers more nodes
+    bound: float  # no choice of as many candidates covers more nodes
 
     @property
-    def covered(self) -> int:
+    def covered(self) -> float:
         return self.choices[-1].covered if self.choices else 0
 
 
@@ -76,8 +80,11 @@ class Selector:
         threads: int = 1,
         deadline: Deadline = NEVER,
         engine: Engine = LOCAL,
+        by_graph: bool = False,
     ) -> None:
         self.graphs, self.threads, self.deadline = graphs, threads, deadline
+        sizes = graphs.node_counts
+        self.worth = np.repeat(UNIT // np.maximum(sizes, 1), sizes) if by_graph else None  # [nodes]
         where = engine if graphs.nodes > ALONE else LOCAL
         self.matcher = where.over(graphs, threads).matcher(fusible)
         self.tables = [translate(table, graphs)[:2] for table in tables]
@@ -118,18 +125,19 @@ class Selector:
         given = len(self)
         taken = np.zeros(self.graphs.nodes, np.uint8)
         gains: dict[int, int] = {}
+        packed: dict[int, int] = {}  # occurrences
         for candidate in improved(self, self.greedy(count), count, accepts):
             nodes = self.packed(candidate, taken)
             taken[nodes] = 1
-            gains[candidate] = len(nodes)
+            gains[candidate] = self.worth_of(nodes)
+            packed[candidate] = len(nodes) // len(self.pattern(candidate)[0])
         # The packing stays, in whatever order they are shown.
         chosen = sorted(gains, key=lambda candidate: -gains[candidate])
-        choices: list[Choice] = []
-        for candidate in chosen:
-            k, before = len(self.pattern(candidate)[0]), choices[-1].covered if choices else 0
-            choices.append(
-                Choice(candidate, gains[candidate] // k, gains[candidate], before + gains[candidate])
-            )
+        covered = np.cumsum([gains[candidate] for candidate in chosen]).tolist()
+        choices = [
+            Choice(candidate, packed[candidate], self.in_nodes(gains[candidate]), self.in_nodes(up_to))
+            for candidate, up_to in zip(chosen, covered, strict=True)
+        ]
         wanted = set(range(given) if fold is None else fold).difference(chosen)
         for candidate in sorted(candidate for candidate in wanted if self.known[candidate]):
             shares = [overlap(self.mask(candidate), self.mask(other)) for other in chosen]
@@ -138,7 +146,8 @@ class Selector:
         union = np.zeros(self.graphs.nodes, np.uint8)
         for candidate in chosen:
             union |= self.mask(candidate)
-        return Selection(choices, self.graphs.nodes, len(self), self.bound(union, len(choices)))
+        bound = self.in_nodes(self.bound(union, len(choices)))
+        return Selection(choices, self.graphs.nodes, len(self), bound)
 
     def greedy(self, count: int, begin: Sequence[int] = ()) -> list[int]:
         """Always the pattern that covers most beside those before it and is no variant of one, after these."""
@@ -157,38 +166,58 @@ class Selector:
                 if fresh < 0:
                     heapq.heappush(heap, (fresh, candidate, len(chosen)))
                 continue
-            if -gain < FEWEST * len(self.pattern(candidate)[0]):
+            fewest = FEWEST * len(self.pattern(candidate)[0])
+            if self.worth is None and -gain < fewest:
                 continue
             if not any(self.are_variants(candidate, other) for other in chosen):
-                taken[self.packed(candidate, taken)] = 1
-                chosen.append(candidate)
+                nodes = self.packed(candidate, taken)
+                if len(nodes) >= fewest:
+                    taken[nodes] = 1
+                    chosen.append(candidate)
         return chosen
+
+    def worth_of(self, nodes: NDArray[np.int64]) -> int:
+        """The worth of nodes that are given once each: their number, where no other is asked for."""
+        return len(nodes) if self.worth is None else int(self.worth[nodes].sum())
+
+    def in_nodes(self, worth: int) -> float:
+        """A worth as a number of nodes of the whole set."""
+        if self.worth is None:
+            return worth
+        return round(worth * self.graphs.nodes / max(int(self.worth.sum()), 1), 6)
 
     @cached_property
     def alone(self) -> NDArray[np.int64]:
-        """[candidates] nodes that each of the given candidates covers by itself."""
+        """[candidates] worth of the nodes that each of the given candidates covers by itself."""
         return self.gains(np.zeros(self.graphs.nodes, np.uint8))
 
     def gains(self, taken: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """[candidates] nodes that each would cover anew."""
+        """[candidates] worth of the nodes that each would cover anew."""
         found = [np.zeros(0, np.int64), *(self.gains_of(*table, taken) for table in self.tables)]
         return np.asarray(np.concatenate(found) * self.known)
 
     def gains_of(
         self, types: NDArray[np.uint16], edges: NDArray[np.uint8], taken: NDArray[np.uint8]
     ) -> NDArray[np.int64]:
-        """[n] nodes that patterns [n, k], [n, k, k] of one size would cover anew."""
+        """[n] worth of the nodes that patterns [n, k], [n, k, k] of one size would cover anew."""
+        if self.worth is not None:
+            rows = zip(types, edges, strict=True)
+            return np.array([self.worth_of(self.packing(*row, taken)) for row in rows], np.int64)
         packed, _ = self.matcher.pack_free(types, edges, taken, self.threads, STEPS, self.deadline.keep_going)
         return np.asarray(packed * types.shape[1])
 
     def gain(self, candidate: int, taken: NDArray[np.uint8]) -> int:
         types, edges = self.pattern(candidate)
-        found, _ = self.matcher.pack_free(types[None], edges[None], taken, 1, STEPS, self.deadline.keep_going)
-        return int(found[0]) * len(types)
+        return int(self.gains_of(types[None], edges[None], taken)[0])
 
     def packed(self, candidate: int, taken: NDArray[np.uint8]) -> NDArray[np.int64]:
         """[n * k] the nodes of occurrences that share none with each other and have none taken, one after the other."""
-        types, edges = self.pattern(candidate)
+        return self.packing(*self.pattern(candidate), taken)
+
+    def packing(
+        self, types: NDArray[np.uint16], edges: NDArray[np.uint8], taken: NDArray[np.uint8]
+    ) -> NDArray[np.int64]:
+        """The same for a pattern that is no candidate."""
         found = self.matcher.nodes_of(types, edges, taken, True, STEPS, self.deadline.keep_going)
         return np.asarray(found, np.int64)
 
@@ -198,6 +227,16 @@ class Selector:
         for candidate in chosen:
             taken[self.packed(candidate, taken)] = 1
         return taken
+
+    def recur(self, chosen: Sequence[int]) -> bool:
+        """Whether each of these patterns, packed beside those before it, still has occurrences enough to be shown."""
+        taken = np.zeros(self.graphs.nodes, np.uint8)
+        for candidate in chosen:
+            nodes = self.packed(candidate, taken)
+            if len(nodes) < FEWEST * len(self.pattern(candidate)[0]):
+                return False
+            taken[nodes] = 1
+        return True
 
     def mask(self, candidate: int) -> NDArray[np.bool_]:
         """[nodes] whether a node lies in some occurrence."""
@@ -221,15 +260,21 @@ class Selector:
         covers by disjoint occurrences. So the best choice covers at most the union of the chosen patterns and the
         separate gains of the ``count`` best candidates.
         """
-        beyond = [np.zeros(0, np.int64)]
+        best = np.sort(self.beyond(union) * self.known)[::-1][:count]
+        whole = self.worth_of(np.arange(self.graphs.nodes))
+        return min(whole, self.worth_of(np.flatnonzero(union)) + int(best.sum()))
+
+    def beyond(self, union: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """[candidates] worth of the nodes outside of ``union`` that lie in an occurrence of each."""
+        if self.worth is not None:
+            free = union == 0
+            each = [self.worth_of(np.flatnonzero(self.mask(i) & free)) for i in range(len(self))]
+            return np.array(each, np.int64)
+        found = [np.zeros(0, np.int64)]
         for types, edges in self.tables:
-            beyond.append(
-                self.matcher.cover_beyond(types, edges, union, self.threads, STEPS, self.deadline.keep_going)[
-                    0
-                ]
-            )
-        best = np.sort(np.concatenate(beyond) * self.known)[::-1][:count]
-        return int(min(self.graphs.nodes, int(union.sum()) + best.sum()))
+            asked = (types, edges, union, self.threads, STEPS, self.deadline.keep_going)
+            found.append(self.matcher.cover_beyond(*asked)[0])
+        return np.concatenate(found)
 
 
 def overlap(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> float:

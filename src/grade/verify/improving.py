@@ -42,8 +42,8 @@ def improved(selector: Selector, chosen: list[int], count: int, accepts: Accepts
 
 
 def covered(selector: Selector, chosen: list[int]) -> int:
-    """Nodes of occurrences of these patterns that share none, packed in this order."""
-    return int(selector.taken(chosen).sum())
+    """Worth of the nodes of occurrences of these patterns that share none, packed in this order."""
+    return selector.worth_of(np.flatnonzero(selector.taken(chosen)))
 
 
 def exchanged(selector: Selector, chosen: list[int], count: int) -> list[int]:
@@ -57,7 +57,7 @@ def exchanged(selector: Selector, chosen: list[int], count: int) -> list[int]:
             continue  # of those that put out the same ones, the first: they are windows of one idea
         tried.add(frozenset(rest))
         trial = selector.greedy(count, [candidate, *rest])
-        if (now := covered(selector, trial)) > best:
+        if (now := covered(selector, trial)) > best and selector.recur(trial):
             chosen, best = trial, now
     return chosen
 
@@ -101,7 +101,8 @@ def extension(
         if gains[place] <= least:
             return None
         number = selector.add(node_types[allowed[place]], edges[allowed[place]])
-        if not any(selector.are_variants(number, other) for other in others):
+        distinct = not any(selector.are_variants(number, other) for other in others)
+        if distinct and selector.recur([*others, number]):
             return number
         selector.drop_last()
     return None
