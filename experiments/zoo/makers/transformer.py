@@ -27,7 +27,8 @@ def heads() -> dict[str, str]:
     models = auto("modeling_auto")
     bare: set[str] = set()
     found: dict[str, str] = {}
-    for mapping in sorted(name for name in dir(models) if name.endswith("MAPPING_NAMES")):
+    mappings = {name for name in dir(models) if name.endswith("MAPPING_NAMES")} - {"CONFIG_MAPPING_NAMES"}
+    for mapping in sorted(mappings):
         for kind, classes in getattr(models, mapping).items():
             for name in [classes] if isinstance(classes, str) else classes:
                 if mapping == "MODEL_MAPPING_NAMES":
