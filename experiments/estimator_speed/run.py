@@ -99,7 +99,7 @@ def main() -> None:
             "precision": kind,
             "k": sample.size,
             "occurrences": len(sample),
-            "types": len(patterns),
+            "patterns": len(patterns),
             "candidates": settings["candidates"],
             "peak": peak,
         },
@@ -238,7 +238,7 @@ def score(
     peak: float | None,
     results: Results,
 ) -> None:
-    """Score so many candidates and report time, rate and rank correlation (on the distinct types among them)."""
+    """Score ``number`` candidates; report time, rate and rank correlation (on the distinct patterns among them)."""
     warm_up(model, patterns, rows)
     chosen = rows[:number]
     seconds, scores = timed(lambda: model.log_probability(patterns.take(chosen)))
@@ -304,7 +304,7 @@ def markdown(data: dict[str, Any]) -> str:
             lines.append(f"| {name} | " + " | ".join(cell(values.get(column)) for column in columns) + " |")
         return lines
 
-    head = ("date", "device", "torch", "precision", "k", "occurrences", "types")
+    head = ("date", "device", "torch", "precision", "k", "occurrences", "patterns")
     lines = ["# Speed of the estimators", "", ", ".join(f"{key}: {data[key]}" for key in head), ""]
     if data["quick"]:
         lines += ["A reduced run, for checking the script; its figures say nothing about speed.", ""]

@@ -41,3 +41,28 @@ def test_every_built_in_set_is_listed() -> None:
     table = (ROOT / "docs" / "formats.md").read_text().split("## Built-in sets")[1].split("\n## ")[0]
     listed = {name.split(":")[0] for name in re.findall(r"^\| `([\w-]+)", table, re.MULTILINE)}
     assert listed == set(sources)
+
+
+# Deleted since version 0.1; the pages name the commit that holds them.
+OF_0_1 = {
+    "experiments/accuracy/run.py",
+    "experiments/accuracy/mixtures.py",
+    "experiments/accuracy/compare.py",
+    "experiments/estimator_speed/noise.py",
+}
+PATH = re.compile(r"\b(?:benchmarks|docs|experiments|native|src|tests)/[\w./-]*\w\b(?!\*)")
+
+
+@pytest.mark.parametrize(
+    "place", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile", "docs", "experiments", "native", "src"]
+)
+def test_every_file_that_is_named_exists(place: str) -> None:
+    texts = [ROOT / place] if (ROOT / place).is_file() else sorted((ROOT / place).rglob("*.*"))
+    missing = {
+        (text.relative_to(ROOT).as_posix(), name)
+        for text in texts
+        if text.suffix in ("", ".cpp", ".hpp", ".md", ".py")
+        for name in PATH.findall(text.read_text())
+        if not (ROOT / name).exists() and name not in OF_0_1 and "my_" not in name
+    }
+    assert missing == set()
