@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from onnx import helper
 
 import grade
 from grade.sources import load
+from tests.onnx_models import model, save
 
 GRADE = [sys.executable, "-m", "grade.cli"]
 
@@ -40,6 +42,45 @@ def test_graphs_are_taken_in_every_form(tmp_path: Path) -> None:
         grade.load([])
 
 
+def test_every_function_takes_every_form(tmp_path: Path) -> None:
+    import torch
+
+    write_onnx(tmp_path / "models" / "one.onnx")
+    write_onnx(tmp_path / "models" / "two.onnx")
+    with torch.device("meta"):
+        layers = [torch.nn.Conv2d(3, 3, 3), torch.nn.ReLU(), torch.nn.Conv2d(3, 3, 3), torch.nn.ReLU()]
+        module = (torch.nn.Sequential(*layers).eval(), (torch.empty(1, 3, 8, 8),))
+    single = grade.load(tmp_path / "models" / "one.onnx")
+    given = {
+        1: [module, tmp_path / "models" / "one.onnx", str(tmp_path / "models" / "one.onnx"), single],
+        2: [tmp_path / "models", f"{tmp_path}/models/*.onnx", [single, module], [single, "zoo-mini"][:1] * 2],
+    }
+    for graphs, forms in given.items():
+        for form in forms:
+            assert grade.census(form, 2).instances == 3 * graphs
+            assert len(grade.sample(form, 2, count=5)) == 5
+            assert len(grade.count(form, "* -> *", induced=False)) == 1
+            assert grade.count(form, "* -> *", induced=False)[0].occurrences == 3 * graphs
+            assert grade.mine(form, k=3, top=5).motifs[0].support.graphs >= 1
+            assert grade.match("* -> *", form, remaining=0).nodes == 4 * graphs
+            assert grade.blocks(form, min_count=2).nodes == 4 * graphs
+            assert grade.features(form, 2).to_numpy().sum() == 3 * graphs
+            assert (
+                grade.significance(form, 2, draws=5, switches=1, least=1).scores.observed.sum() == 3 * graphs
+            )
+
+
+def write_onnx(path: Path) -> None:
+    """A chain of two convolutions, each with its activation."""
+    path.parent.mkdir(exist_ok=True)
+    values = ["x", "a", "b", "c", "y"]
+    made = [
+        helper.make_node(kind, [*values[i : i + 1], *["w"] * (kind == "Conv")], [values[i + 1]])
+        for i, kind in enumerate(["Conv", "Relu", "Conv", "Relu"])
+    ]
+    save(model(made, initializers="w"), path)
+
+
 def test_counts_are_those_of_the_command() -> None:
     found = grade.count("zoo-mini", "Conv -> Relu", threads=1)
     (row,) = printed("verify", "Conv -> Relu", "zoo-mini")["supports"]
@@ -55,11 +96,11 @@ def test_samples_and_models_are_those_of_the_commands(tmp_path: Path) -> None:
     printed("sample", "zoo-mini", "-k", 4, "--count", 300, "--seed", 3, "--out", tmp_path / "drawn")
     stored = grade.graphs.sample.load_sample(tmp_path / "drawn")
     assert (stored.occurrences == drawn.occurrences).all()
-    model = grade.fit(drawn, "frequency", out=tmp_path / "model")
+    fitted = grade.fit(drawn, "frequency", out=tmp_path / "model")
     assert (tmp_path / "model").is_dir()
     best = drawn.columns()
     assert best["weight"] == sorted(best["weight"], reverse=True)
-    assert model.log_probability(drawn.patterns).argmax() == drawn.weighted_counts.argmax()
+    assert fitted.log_probability(drawn.patterns).argmax() == drawn.weighted_counts.argmax()
 
 
 def test_results_show_themselves(tmp_path: Path) -> None:
@@ -152,6 +193,21 @@ def test_models_pictures_and_matches_show_themselves() -> None:
     assert re.fullmatch(r"Frequency\(frequency, k = 4, \d+\.\d s\)", repr(grade.fit(drawn, "frequency")))
     assert re.fullmatch(r"Parts\(parts, k = 4, \d+\.\d s\)", repr(grade.fit(drawn, "parts")))
     assert repr(grade.draw("Conv -> Relu")) == "Drawing('Conv -> Relu')"
+    census = grade.census("zoo-mini", 3)
+    assert repr(census.top(1)) == "[(Pattern('Unsqueeze#1 -> Concat; Unsqueeze#2 -> Concat'), 279)]"
+    assert repr(census.patterns).startswith("PatternTable(348 patterns, k=3)\n    Add -> ")
+    assert len(repr(census.patterns).splitlines()) == 7
+    support = "Support(50 occurrences, 3 graphs, 50 disjoint, 100 coverage, 50 mni)"
+    assert repr(grade.count("zoo-mini", "Conv -> Relu")[0]) == support
+    mined = grade.mine("zoo-mini", k=3, top=2, threads=1)
+    text = "Conv -> BatchNormalization -> Relu"
+    assert repr(mined).startswith(
+        "2 distinct motifs of zoo-mini (12 graphs, 4,187 nodes), k = 3, by coverage\n"
+    )
+    support = "Support(201 occurrences, 4 graphs, 201 disjoint, 603 coverage, 201 mni)"
+    assert repr(mined.motifs[0]) == f"Motif(1, '{text}', {support})"
+    assert repr(mined.catalogue) == "Catalogue('zoo-mini': 2 motifs, k=3)"
+    assert repr(mined.occurrences(1, 5)) == f"Occurrences('{text}' in 'zoo-mini': 5 or more)"
     page = grade.match("fusions", "zoo-mini", remaining=0)._repr_html_()
     assert page.startswith("<table><caption>fusions covers ")
     assert "<td>Conv -&gt; BatchNormalization</td><td>conv-batchnorm</td>" in page

@@ -37,6 +37,11 @@ class Mined:
         """Their patterns, in the same order."""
         return self.catalogue.patterns
 
+    @property
+    def _name(self) -> str | None:
+        """The run in headings: its folder, unless that is a temporary one."""
+        return str(self.run) if self._folder is None else None
+
     def __len__(self) -> int:
         return len(self.motifs)
 
@@ -47,7 +52,7 @@ class Mined:
         """Print the motifs as a table."""
         from grade.report.tables import motif_lines
 
-        for line in motif_lines(str(self.run), self.catalogue, self.shown[:top], None):
+        for line in motif_lines(self._name, self.catalogue, self.shown[:top], None):
             print(line)
 
     def report(self, out: str | Path) -> Path:
@@ -85,7 +90,7 @@ class Mined:
     def __repr__(self) -> str:
         from grade.report.tables import motif_lines
 
-        return "\n".join(motif_lines(str(self.run), self.catalogue, self.shown[:5], None))
+        return "\n".join(motif_lines(self._name, self.catalogue, self.shown[:5], None))
 
     def _repr_html_(self) -> str:
         return str(self.catalogue._repr_html_())

@@ -33,6 +33,8 @@ class Support:
     >>> support = Support(occurrences=3, graphs=2, per_graph=[(0, 1), (4, 2)])
     >>> support.occurrences_quality, support.most_common(1)
     ('exact', [(4, 2)])
+    >>> support
+    Support(3 occurrences, 2 graphs)
     """
 
     occurrences: float  # whole unless it is an estimate
@@ -53,6 +55,10 @@ class Support:
         default_factory=list
     )  # the first occurrences, ascending global node ids
     seconds: float = field(default=0.0, compare=False)
+
+    def __repr__(self) -> str:
+        known = [name for name in SUPPORTS if getattr(self, name) is not None]
+        return f"Support({', '.join(f'{self.shown(name)} {name}' for name in known)})"
 
     @property
     def complete(self) -> bool:

@@ -1,5 +1,6 @@
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,19 @@ def test_the_read_me_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
 
 
+def test_the_read_me_lists_every_dependency() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras = project["project"]["optional-dependencies"]
+    needed = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    needed += [one for name, packages in extras.items() if name != "dev" for one in packages]
+    table = (ROOT / "README.md").read_text().split("## Dependencies")[1].split("\n## ")[0]
+    listed = "".join(line.split("|")[1] for line in table.splitlines() if line.startswith("|"))
+    assert [name for name in needed if re.match(r"[\w-]+", name)[0] not in listed] == []
+    assert [
+        name for name in extras if name != "dev" and f"`{name}`" not in listed and name not in listed
+    ] == []
+
+
 def test_every_built_in_set_is_listed() -> None:
     table = (ROOT / "docs" / "formats.md").read_text().split("## Built-in sets")[1].split("\n## ")[0]
     listed = {name.split(":")[0] for name in re.findall(r"^\| `([\w-]+)", table, re.MULTILINE)}
@@ -54,7 +68,8 @@ PATH = re.compile(r"\b(?:benchmarks|docs|experiments|native|src|tests)/[\w./-]*\
 
 
 @pytest.mark.parametrize(
-    "place", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile", "docs", "experiments", "native", "src"]
+    "place",
+    ["README.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile", "docs", "experiments", "native", "src"],
 )
 def test_every_file_that_is_named_exists(place: str) -> None:
     texts = [ROOT / place] if (ROOT / place).is_file() else sorted((ROOT / place).rglob("*.*"))

@@ -47,7 +47,7 @@ def read(path: Path) -> Reader:
 @pytest.fixture(scope="module")
 def page(mined: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("page") / "report.html"
-    assert write_page(mined, out) == 30
+    assert write_page(mined, out) == {"motifs": 30, "variants": 0}
     return out
 
 

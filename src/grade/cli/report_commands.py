@@ -26,12 +26,12 @@ def report_page(settings: ReportSettings, output: OutputSettings) -> None:
         raise InputError(f"{len(settings.runs)} runs were given; a page shows one, or compares two.")
     first, *second = settings.runs
     out = settings.out or (Path("comparison.html") if second else first / "report.html")
-    facts = write_comparison(first, second[0], out) if second else {"motifs": write_page(first, out)}
+    facts = write_comparison(first, second[0], out) if second else write_page(first, out)
     if settings.open:
         import webbrowser
 
         webbrowser.open(out.resolve().as_uri())
-    texts = ", ".join(f"{count:,} {name}" for name, count in facts.items())
+    texts = ", ".join(f"{count:,} {name}" for name, count in facts.items() if count or name != "variants")
     show(output, {"page": str(out), **facts}, lambda: [f"{out}: {texts}"])
 
 

@@ -68,6 +68,10 @@ class Occurrences:
         self.notes: list[str] = []  # why there are no tensors, one sentence for each reason
         self.files: dict[str, ModelFile | InputError] = {}
 
+    def __repr__(self) -> str:
+        more = "" if self.complete else " or more"
+        return f"Occurrences({self.what!r} in {self.graphs.origin!r}: {len(self):,}{more})"
+
     def __len__(self) -> int:
         return len(self.rows)
 

@@ -14,6 +14,7 @@ from grade.graphs.pattern_text import TypeName, describe, parse, usual_edge
 from grade.reprs import shown_by
 
 MAX_SIZE, MAX_TYPE = 16, 65_534
+SHOWN = 5  # patterns in the repr of a table
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,9 @@ class Pattern:
         """The pattern of a typed digraph given in any order."""
         types, matrix = np.asarray(node_types), np.asarray(edges)
         return PatternTable.canonical(types[None], matrix[None], node_vocabulary, edge_vocabulary)[0]
+
+    def __repr__(self) -> str:
+        return f"Pattern({self.key!r})"
 
     @property
     def size(self) -> int:
@@ -86,6 +90,9 @@ class PatternTable:
     >>> table = PatternTable.canonical([[0, 1], [1, 0]], [[[0, 1], [0, 0]], [[0, 0], [1, 0]]])
     >>> len(table), table[0] == table[1]
     (2, True)
+    >>> table.take([0])
+    PatternTable(1 pattern, k=2)
+        0 -> 1
     """
 
     node_types: NDArray[np.uint16]  # [n, k]
@@ -108,6 +115,12 @@ class PatternTable:
         return cls(
             canonical_types, canonical_edges, automorphisms, tuple(node_vocabulary), tuple(edge_vocabulary)
         )
+
+    def __repr__(self) -> str:
+        shown = [self[row] for row in range(min(len(self), SHOWN))]
+        more = ["    ..."] * (len(self) > SHOWN)
+        head = f"PatternTable({len(self):,} pattern{'s' * (len(self) != 1)}, k={self.size})"
+        return "\n".join([head, *(f"    {pattern}" for pattern in shown), *more])
 
     @classmethod
     def from_keys(

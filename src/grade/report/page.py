@@ -51,14 +51,15 @@ HIDDEN = (
 )  # settings that the page's head has already, or that are of no interest
 
 
-def write_page(run: Path, out: Path, graphs: GraphSet | None = None) -> int:
-    """Write the page of a run, whole or not at all; returns the number of its motifs."""
+def write_page(run: Path, out: Path, graphs: GraphSet | None = None) -> dict[str, int]:
+    """Write the page of a run, whole or not at all; returns the numbers of its motifs and of their variants."""
     check_page(out)
     folder = RunFolder.open(run)
     catalogue = folder.load_catalogue()
     with whole_file(out) as temporary:
         temporary.write_text(page(folder, catalogue, graphs), encoding="utf-8", errors="replace")
-    return len(catalogue.motifs)
+    variants = sum(motif.variant_of is not None for motif in catalogue.motifs)
+    return {"motifs": len(catalogue.motifs) - variants, "variants": variants}
 
 
 def check_page(out: Path) -> None:

@@ -8,16 +8,16 @@ from grade.text import table
 
 
 def motif_lines(
-    run: str, catalogue: Catalogue, motifs: Sequence[Motif], seconds: float | None
+    run: str | None, catalogue: Catalogue, motifs: Sequence[Motif], seconds: float | None
 ) -> Iterator[str]:
-    """A heading and one row for each motif."""
+    """A heading, which begins with the name of the run if it has one, and one row for each motif."""
     settings, graphs = catalogue.run["settings"], catalogue.run["set"]
     took = f", {seconds:.1f} s" if seconds is not None else ""
     chosen = bool(catalogue.run["distinct"] and catalogue.run["distinct"]["motifs"])
     count = len(catalogue.shown if chosen else catalogue.motifs)
     found = f"{count}{' distinct' * chosen} motif{'s' * (count != 1)}"
     yield (
-        f"{run}: {found} of {settings['graphs']} ({graphs['graphs']:,} graphs,"
+        f"{run + ': ' if run else ''}{found} of {settings['graphs']} ({graphs['graphs']:,} graphs,"
         f" {graphs['nodes']:,} nodes), k = {settings['k']}, by {settings['rank_by']}{took}"
     )
     if catalogue.run["constraints"]:
@@ -63,12 +63,12 @@ def motif_lines(
         yield "No pattern has two occurrences that share no node, so all patterns are shown."
     elif distinct:
         if distinct["motifs"] < settings["top"]:
-            yield "No other pattern has two occurrences beside these that is not nearly the same as one of them."
+            yield "Every other pattern is a variant of one of these, or has fewer than two occurrences beside them."
         even = ", each graph counting the same" * (settings["weighting"] == "graphs")
         yield (
             f"Together they cover {100 * distinct['covered'] / nodes:.1f} % of the nodes{even}; no choice of as many"
             f" of the {distinct['candidates']:,} patterns that the search kept covers more than"
-            f" {100 * distinct['bound'] / nodes:.1f} %. `all` shows the plain ranking."
+            f" {100 * distinct['bound'] / nodes:.1f} %. Set `all` for the plain ranking."
         )
 
 

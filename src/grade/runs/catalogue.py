@@ -52,6 +52,9 @@ class Motif:
     variant_of: int | None = None  # the distinct motif of which it is a variant
     saving: Saving | None = None  # the saving by fusing its occurrences, where that is wanted
 
+    def __repr__(self) -> str:
+        return f"Motif({self.id}, {self.text!r}, {self.support})"
+
     @property
     def key(self) -> str:
         return self.pattern.key
@@ -91,6 +94,10 @@ class Catalogue:
     node_vocabulary: tuple[str, ...]
     edge_vocabulary: tuple[str, ...]
     graph_names: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        settings = self.run["settings"]
+        return f"Catalogue({settings['graphs']!r}: {len(self.motifs):,} motifs, k={settings['k']})"
 
     @property
     def patterns(self) -> list[Pattern]:

@@ -22,6 +22,9 @@ class Scores:
     q: Floats  # [n] Benjamini-Hochberg; NaN where the pattern was not tested
     tested: NDArray[np.bool_]  # [n]
 
+    def __repr__(self) -> str:
+        return f"Scores({len(self.observed):,} patterns, {int(self.tested.sum()):,} tested)"
+
     @property
     def log_ratio(self) -> Floats:
         """[n] base-2 logarithm of (observed + 1) / (mean + 1)."""
