@@ -7,7 +7,11 @@ Run = Any
 
 
 def test_a_page_is_written_beside_the_run_or_where_asked(run: Run, mined: Path, tmp_path: Path) -> None:
-    assert run("report", str(mined), "--json").json == {"page": str(mined / "report.html"), "motifs": 30, "variants": 0}
+    assert run("report", str(mined), "--json").json == {
+        "page": str(mined / "report.html"),
+        "motifs": 30,
+        "variants": 0,
+    }
     assert (mined / "report.html").read_text().startswith("<!doctype html>")
     assert run("report", str(mined), "--out", "there.html").out == "there.html: 30 motifs\n"
     assert (tmp_path / "there.html").read_bytes() == (mined / "report.html").read_bytes()
