@@ -21,7 +21,14 @@ def test_it_finds_what_the_command_finds(mined: Any, tmp_path: Path) -> None:
     arguments = ["mine", "zoo-mini", "-k", "4", "--top", "5", "--contains", "Conv", "--all", "--threads", "1"]
     command = [sys.executable, "-m", "grade.cli", *arguments, "--out", tmp_path / "run", "--json"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert json.loads(printed)["motifs"] == [mined.catalogue.data(motif) for motif in mined]
+    motifs = json.loads(printed)["motifs"]
+    for motif, row in zip(mined, motifs, strict=True):
+        examples = row.pop("examples")
+        assert row == mined.catalogue.data(motif)
+        graphs = [
+            mined.graphs.graph_names[mined.graphs.graph_of(nodes[0])] for nodes in motif.support.examples
+        ]
+        assert [example["graph"] for example in examples] == graphs
 
 
 def test_graph_sets_and_lists_of_models_are_taken(mined: Any, tmp_path: Path) -> None:

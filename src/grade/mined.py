@@ -68,7 +68,7 @@ class Mined:
 
         return export(self.run, number, to, Path(out), graphs=self.graphs).file
 
-    def occurrences(self, number: int, limit: int = 1000) -> "Occurrences":
+    def occurrences(self, number: int | str, limit: int = 1000) -> "Occurrences":
         """The occurrences of a motif: graphs, names of nodes, tensors; `write` and `cut` export them."""
         from grade.export.occurrences import occurrences_of
 

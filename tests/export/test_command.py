@@ -64,6 +64,29 @@ def test_occurrences_as_json_lines_csv_and_models(folder: Path) -> None:
         onnx.checker.check_model(onnx.load(file), full_check=True)
 
 
+def test_a_pattern_as_text_is_found_in_a_run_and_in_a_set(folder: Path) -> None:
+    ask = ("--pattern", "Conv -> Relu", "--json")
+    by_run, by_set = (json.loads(run(folder, "occurrences", place, *ask).stdout) for place in ("run", "set"))
+    assert by_run["list"] == by_set["list"]
+    assert by_run["pattern"] == "Conv -> Relu"
+    counted = json.loads(run(folder, "verify", "Conv -> Relu", "set", "--json").stdout)["supports"][0]
+    assert by_run["occurrences"] == counted["occurrences"] == 26
+    any_of = json.loads(run(folder, "occurrences", "set", "--pattern", "Conv -> *", "--json").stdout)
+    assert any_of["occurrences"] >= 26
+    run(folder, "occurrences", "set", "--pattern", "Conv -> Relu", "--to", "jsonl")
+    lines = (folder / "occurrences.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == by_set["list"]
+
+
+def test_examples_in_json_have_names(folder: Path) -> None:
+    shown = json.loads(run(folder, "runs", "show", "run", "--json").stdout)
+    for motif in shown["motifs"]:
+        listed = json.loads(run(folder, "occurrences", "run", "--pattern", str(motif["id"]), "--json").stdout)
+        known = {(row["graph"], frozenset(row["nodes"])) for row in listed["list"]}
+        assert motif["examples"]
+        assert {(row["graph"], frozenset(row["nodes"])) for row in motif["examples"]} <= known
+
+
 def test_an_export_says_where_it_comes_from(folder: Path) -> None:
     """Of motif 2, which reads weights; motif 1 holds the nodes that make its own."""
     made = json.loads(
@@ -85,6 +108,10 @@ def test_an_export_says_where_it_comes_from(folder: Path) -> None:
         (["occurrences", "run", "--pattern", "9999"], "--pattern is 9999, but run has patterns 1 to"),
         (["occurrences", "run", "--pattern", "1", "--to", "xml"], "no format 'xml' for occurrences"),
         (["occurrences", "run", "--pattern", "1", "--limit", "0"], "--limit is 0"),
+        (["occurrences", "run", "--pattern", "0"], "--pattern is 0, but run has patterns 1 to"),
+        (["occurrences", "run", "--pattern", "Conv -> Rellu"], "did you mean 'Relu'?"),
+        (["occurrences", "set", "--pattern", "1"], "set is no run"),
+        (["occurrences", "run", "--pattern", "Konv"], "cannot be read as patterns"),
         (["occurrences", "nowhere", "--pattern", "1"], "nowhere is no run"),
         (["occurrences", "run", "--pattern", "1", "--to", "csv", "--out", "no/where.csv"], "does not exist"),
     ],

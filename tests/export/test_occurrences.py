@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import grade
 from grade import GraphSet, InputError
 from grade.export.formats import export
 from grade.export.occurrences import Occurrences, occurrences_of
@@ -17,7 +18,7 @@ from grade.graphs.storage import load_graph_set
 from grade.mine import mine
 from grade.sources import load
 from grade.sources.building import build_graph_set
-from grade.verify import read_patterns
+from grade.verify import Verifier, read_patterns
 from tests.onnx_models import LIGHT, branching, save
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
@@ -207,6 +208,56 @@ def test_bodies_go_with_the_operator_that_holds_them(tmp_path: Path) -> None:
     assert [node.op_type for node in made.graph.node] == ["If", "Sub"]
     with pytest.raises(InputError, match="reaches into a body of If, Loop or Scan"):
         found_in(graphs, "Relu -> Add").cut(0)
+
+
+def test_occurrences_that_cannot_be_cut_out_do_not_keep_the_others_back(tmp_path: Path) -> None:
+    """One ReLU is read in two bodies, and by an operator beside it: only the last pair is a model of its own."""
+    save(branching(), tmp_path / "branching.onnx")
+    found = found_in(load(tmp_path / "branching.onnx"), "Relu -> *")
+    assert sorted(row.types[1] if row.types[0] == "Relu" else row.types[0] for row in found) == [
+        "Add",
+        "Mul",
+        "Sub",
+    ]
+    written = found.write("onnx", tmp_path / "cut")
+    assert [{node.op_type for node in onnx.load(model).graph.node} for model in written] == [{"Relu", "Sub"}]
+    assert found.notes[-1].startswith(
+        "2 of 3 occurrences cannot be cut out, the first because: The occurrence reaches"
+    )
+    with pytest.raises(InputError, match="reaches into a body"):
+        found_in(load(tmp_path / "branching.onnx"), "Relu -> Add").write("onnx", tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_list_that_time_cut_off_is_not_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = load("zoo-mini")
+    pattern = read_patterns("Conv -> Relu", graphs.node_vocabulary, graphs.edge_vocabulary)[0].pattern
+    whole = Occurrences(graphs, pattern, 10_000)
+    assert whole.complete
+    assert not Occurrences(graphs, pattern, len(whole) - 1).complete
+    assert Occurrences(graphs, pattern, len(whole)).complete
+    listed = Verifier.listed
+    monkeypatch.setattr(Verifier, "listed", lambda *asked: (listed(*asked)[0][:7], False))
+    cut_off = Occurrences(graphs, pattern, 10_000)
+    assert (len(cut_off), cut_off.complete) == (7, False)
+    assert cut_off.notes == ["Listing was cut off after 60 s; there are more."]
+
+
+@pytest.mark.parametrize(
+    ("text", "induced"), [("Conv* -> Relu", True), ("Conv -> *", True), ("Add -> *", False)]
+)
+def test_occurrences_of_any_pattern_are_those_that_are_counted(text: str, induced: bool) -> None:
+    graphs = load("zoo-mini")
+    found = occurrences_of(Path("zoo-mini"), text, limit=100_000, induced=induced)
+    counted = grade.count(graphs, text, induced=induced).supports[0]
+    assert len(found) == counted.occurrences > 0
+    assert found.complete
+    source, target = (re.escape(part).replace(r"\*", ".*") for part in text.split(" -> "))
+    for row in found:
+        assert any(
+            re.fullmatch(source, one) and re.fullmatch(target, other)
+            for one, other in (row.types, row.types[::-1])
+        )
 
 
 def test_weights_are_shapes_unless_their_values_are_wanted(

@@ -34,7 +34,7 @@ def mine(settings: MineSettings, constraints: Constraints, output: OutputSetting
     with progress_bar("mine") as progress:
         found = mine(**{**vars(settings), "out": out}, **vars(constraints), progress=progress)
     top = settings.top * (len(settings.sizes) if settings.all else 1)
-    show_catalogue(out, found.catalogue, top, time.perf_counter() - begin, output)
+    show_catalogue(out, found.catalogue, found.graphs, top, time.perf_counter() - begin, output)
 
 
 @command(
@@ -128,15 +128,23 @@ def match(settings: MatchSettings, output: OutputSettings) -> None:
 @command(runs_app, "grade runs show run", "grade runs show run --top 5 --json", called="show")
 def runs_show(settings: RunSettings, output: OutputSettings) -> None:
     """Show the motifs that a run found."""
+    from grade.errors import InputError
     from grade.runs import RunFolder
+    from grade.runs.searched import searched_set
 
     catalogue = RunFolder.open(settings.run).load_catalogue()
-    show_catalogue(settings.run, catalogue, settings.top, None, output)
+    try:
+        graphs = searched_set(catalogue) if output.json else None
+    except InputError:  # it is gone: examples cannot be named
+        graphs = None
+    show_catalogue(settings.run, catalogue, graphs, settings.top, None, output)
 
 
-def show_catalogue(run: Any, catalogue: Any, top: int, seconds: float | None, output: OutputSettings) -> None:
+def show_catalogue(
+    run: Any, catalogue: Any, graphs: Any, top: int, seconds: float | None, output: OutputSettings
+) -> None:
     """Print a run: its settings and levels, and its best motifs."""
-    from grade.report.tables import motif_lines
+    from grade.report.tables import motif_lines, named_examples
 
     motifs = catalogue.shown[:top]
     data = {
@@ -147,7 +155,7 @@ def show_catalogue(run: Any, catalogue: Any, top: int, seconds: float | None, ou
         "constraints": catalogue.run["constraints"],
         "distinct": catalogue.run["distinct"],
         "levels": catalogue.levels,
-        "motifs": [catalogue.data(motif) for motif in motifs],
+        "motifs": [{**catalogue.data(motif), "examples": named_examples(motif, graphs)} for motif in motifs],
     }
     if seconds is not None:
         data |= {"seconds": seconds, "peak_memory": resident_memory(peak=True)}

@@ -80,19 +80,21 @@ def export(settings: ExportSettings, output: OutputSettings) -> None:
     "grade occurrences run --pattern 1",
     "grade occurrences run --pattern 1 --to jsonl --out where.jsonl",
     "grade occurrences run --pattern 2 --to onnx --limit 5 --values --out cut-out",
+    "grade occurrences my-models --pattern 'Conv* -> Relu'",
 )
 def occurrences(settings: OccurrencesSettings, output: OutputSettings) -> None:
-    """List where a pattern of a run occurs: graph, names of nodes, tensors that enter and leave.
+    """List where a pattern of a run, or one of your own, occurs: graph, names of nodes, tensors that enter and leave.
 
     With --to onnx each occurrence is cut out of its model file, as a model with its attributes and shapes.
     """
     from grade.export.occurrences import SUFFIXES, occurrences_of
 
-    found = occurrences_of(settings.run, settings.pattern, settings.limit)
+    found = occurrences_of(settings.run, settings.pattern, settings.limit, induced=not settings.non_induced)
     written = []
     if settings.to is not None or settings.out is not None:
         to = settings.to or "jsonl"
-        out = settings.out or Path(f"occurrences-{settings.pattern}{SUFFIXES.get(to, '')}")
+        number = f"-{settings.pattern}" * settings.pattern.isdecimal()
+        out = settings.out or Path(f"occurrences{number}{SUFFIXES.get(to, '')}")
         written = found.write(to, out, settings.values)
     rows = [] if written else list(found)
     data = {
@@ -106,8 +108,9 @@ def occurrences(settings: OccurrencesSettings, output: OutputSettings) -> None:
     }
 
     def lines() -> Iterator[str]:
-        more = "" if found.complete else f"; there are more, raise --limit ({settings.limit:,})"
-        yield f"{found.what}: {len(found):,} occurrences{more}"
+        limited = not found.complete and len(found) == settings.limit
+        more = f"; there are more, raise --limit ({settings.limit:,})" * limited
+        yield f"{found.what}: {len(found):,} occurrence{'s' * (len(found) != 1)}{more}"
         yield from map(str, written)
         for row in rows:
             yield f"{row.graph}: {', '.join(row.nodes)}"

@@ -18,10 +18,13 @@ from grade.export.model_files import ModelFile
 from grade.files import whole_file, writable_target
 from grade.graphs import GraphSet, Pattern
 from grade.graphs.origins import file_digest
+from grade.graphs.queries import Query
 from grade.report.surroundings import name_of
 from grade.runs import RunFolder
+from grade.runs.folder import RUN_FILE
 from grade.runs.searched import searched_set
-from grade.verify import Verifier
+from grade.sources import load
+from grade.verify import QueryVerifier, Verifier, read_patterns
 
 SUFFIXES = {"jsonl": ".jsonl", "csv": ".csv", "onnx": ""}
 
@@ -43,18 +46,28 @@ class Occurrence:
 class Occurrences:
     """The occurrences of one pattern in a graph set."""
 
-    pattern: Pattern | None
+    pattern: Pattern | Query | None
 
     def __init__(
-        self, graphs: GraphSet, pattern: Pattern, limit: int, fusible: bool = False, seconds: float = 60.0
+        self,
+        graphs: GraphSet,
+        pattern: Pattern | Query,
+        limit: int,
+        fusible: bool = False,
+        seconds: float = 60.0,
     ) -> None:
         if limit < 1:
             raise InputError(f"`limit` is {limit}; give 1 or more.")
         self.graphs, self.pattern, self.what = graphs, pattern, str(pattern)
-        found = Verifier(graphs, 1, fusible).occurrences(pattern, limit + 1, seconds)
-        self.complete = len(found) <= limit
+        if isinstance(pattern, Query):
+            found, whole = QueryVerifier(graphs, 1, fusible).listed(pattern, limit + 1, seconds)
+        else:
+            found, whole = Verifier(graphs, 1, fusible).listed(pattern, limit + 1, seconds)
+        self.complete = whole and len(found) <= limit
         self.rows = found[:limit].astype(np.int64)  # [n, k] global node ids
         self.begin()
+        if not whole and len(found) <= limit:
+            self.notes.append(f"Listing was cut off after {seconds:g} s; there are more.")
 
     @classmethod
     def of_rows(cls, graphs: GraphSet, rows: NDArray[np.int64], what: str) -> "Occurrences":
@@ -183,13 +196,22 @@ class Occurrences:
     def write_models(self, folder: Path, values: bool) -> list[Path]:
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder} is a file; give a folder for the models.")
-        models = [
-            (self.cut(number, values).model, self.graphs.graph_of(int(self.rows[number][0])))
-            for number in range(len(self))
-        ]
+        models, reasons = [], []
+        for number in range(len(self)):
+            try:
+                models.append((number + 1, self.cut(number, values).model))
+            except InputError as error:
+                reasons.append(str(error))
+        if reasons and not models:
+            raise InputError(reasons[0])
+        if reasons:
+            self.notes.append(
+                f"{len(reasons):,} of {len(self):,} occurrences cannot be cut out, the first because: {reasons[0]}"
+            )
         folder.mkdir(exist_ok=True)
         written = []
-        for number, (model, graph) in enumerate(models, start=1):
+        for number, model in models:
+            graph = self.graphs.graph_of(int(self.rows[number - 1][0]))
             name = re.sub(r"[^\w.-]+", "_", Path(self.graphs.graph_names[graph]).name)[-80:]
             target = folder / f"{number:04}-{name.removesuffix('.onnx')}.onnx"
             with whole_file(target) as temporary:
@@ -198,12 +220,26 @@ class Occurrences:
         return written
 
 
-def occurrences_of(run: Path, number: int, limit: int = 1000, graphs: GraphSet | None = None) -> Occurrences:
-    """The occurrences of a motif of a run, in the set that the run searched."""
-    catalogue = RunFolder.open(run).load_catalogue()
-    motif = catalogue.motif(number, run)
-    fusible = bool(catalogue.run["settings"].get("fusible"))
-    return Occurrences(graphs or searched_set(catalogue), motif.pattern, limit, fusible)
+def occurrences_of(
+    run: Path, pattern: int | str, limit: int = 1000, graphs: GraphSet | None = None, induced: bool = True
+) -> Occurrences:
+    """The occurrences of a motif of a run, by its number, in the set that the run searched.
+
+    Or those of any pattern that `grade verify` takes, in that set, or in one that stands in the place of the run.
+    """
+    if re.fullmatch(r"-?\d+", str(pattern)):
+        catalogue = RunFolder.open(run).load_catalogue()
+        motif = catalogue.motif(int(pattern), run)
+        fusible = bool(catalogue.run["settings"].get("fusible"))
+        wanted: Pattern | Query = motif.pattern if induced else Query(motif.text, induced=False)
+        return Occurrences(graphs or searched_set(catalogue), wanted, limit, fusible)
+    if graphs is None:
+        in_run = (run / RUN_FILE).is_file()
+        graphs = searched_set(RunFolder.open(run).load_catalogue()) if in_run else load(str(run))
+    given = read_patterns(str(pattern), graphs.node_vocabulary, graphs.edge_vocabulary, induced=induced)
+    if len(given) != 1:
+        raise InputError(f"{pattern} holds {len(given)} patterns; give one at a time.")
+    return Occurrences(graphs, given[0].pattern, limit)
 
 
 def opened(path: str, digest: str, graph: str) -> ModelFile | InputError:

@@ -1,7 +1,10 @@
 """Motifs as text for a terminal."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+from grade.graphs import GraphSet
+from grade.report.surroundings import name_of
 from grade.runs import Catalogue, Motif
 from grade.support import marked
 from grade.text import table
@@ -70,6 +73,19 @@ def motif_lines(
             f" of the {distinct['candidates']:,} patterns that the search kept covers more than"
             f" {100 * distinct['bound'] / nodes:.1f} %. Set `all` for the plain ranking."
         )
+
+
+def named_examples(motif: Motif, graphs: GraphSet | None) -> list[dict[str, Any]] | None:
+    """Some occurrences of a motif for JSON: graph, names of the nodes. None where the set is not at hand."""
+    if graphs is None:
+        return None
+    return [
+        {
+            "graph": graphs.graph_names[graphs.graph_of(nodes[0])],
+            "nodes": [name_of(graphs, node) for node in nodes],
+        }
+        for nodes in motif.support.examples
+    ]
 
 
 def legend(motifs: Sequence[Motif], supports: Sequence[str]) -> str:

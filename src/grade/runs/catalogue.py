@@ -128,7 +128,6 @@ class Catalogue:
         return {
             **motif.row(),
             "most_common": [list(pair) for pair in self.most_common(motif, 10)],
-            "examples": motif.support.examples,
             "saving": None if motif.saving is None else motif.saving.data(),
         }
 

@@ -70,9 +70,19 @@ class ExportSettings(Settings):
 class OccurrencesSettings(Settings):
     """Where a pattern of a run occurs."""
 
-    run: Path = argument("The folder of a run that 'grade mine' made.", metavar="RUN")
-    pattern: int = option(
-        "Number of the pattern in the run, 1 is the best.", "--pattern", metavar="I", least=1
+    run: Path = argument(
+        "The folder of a run that 'grade mine' made; for a pattern as text, a graph set will do, too.",
+        metavar="RUN",
+    )
+    pattern: str = option(
+        "Number of the pattern in the run, 1 is the best; or a pattern as text, such as 'Conv* -> Relu'.",
+        "--pattern",
+        metavar="PATTERN",
+    )
+    non_induced: bool = option(
+        "Other edges than those of the pattern may lie between the nodes of an occurrence.",
+        "--non-induced",
+        default=False,
     )
     to: str | None = option(
         "jsonl or csv (one line for each occurrence), or onnx (a model for each, cut out of its file).",
@@ -81,7 +91,8 @@ class OccurrencesSettings(Settings):
         metavar="FORMAT",
     )
     out: Path | None = option(
-        "The file to write, or the folder for models; occurrences-I with the usual ending, here, when left out.",
+        "The file to write, or the folder for models; when left out, occurrences-I (of a text: occurrences) with the"
+        " usual ending, here.",
         "--out",
         default=None,
         metavar="PATH",

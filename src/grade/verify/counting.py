@@ -213,12 +213,16 @@ class Verifier:
 
     def occurrences(self, pattern: Pattern, limit: int, seconds: float) -> NDArray[np.uint32]:
         """[n, k] the first occurrences."""
+        return self.listed(pattern, limit, seconds)[0]
+
+    def listed(self, pattern: Pattern, limit: int, seconds: float) -> tuple[NDArray[np.uint32], bool]:
+        """([n, k] the first occurrences, whether these are all)."""
         known, types, edges = self.translated(pattern)
         if not known:
-            return np.zeros((0, pattern.size), np.uint32)
+            return np.zeros((0, pattern.size), np.uint32), True
         with bad_patterns_refused():
-            rows, _ = self.matcher.list(types, edges, limit, seconds, None)
-        return rows
+            rows, whole = self.matcher.list(types, edges, limit, seconds, None)
+        return rows, whole
 
     def translated(self, pattern: Pattern) -> tuple[bool, NDArray[np.uint16], NDArray[np.uint8]]:
         table = PatternTable(

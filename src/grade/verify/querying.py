@@ -71,9 +71,15 @@ class QueryVerifier:
 
     def occurrences(self, query: Query, limit: int, seconds: float | None = None) -> NDArray[np.uint32]:
         """[n, k] the first occurrences as ascending global node ids."""
+        return self.listed(query, limit, seconds)[0]
+
+    def listed(
+        self, query: Query, limit: int, seconds: float | None = None
+    ) -> tuple[NDArray[np.uint32], bool]:
+        """([n, k] the first occurrences, whether these are all)."""
         types, edges = query.choices(self.graphs.node_vocabulary, self.graphs.edge_vocabulary)
         with bad_patterns_refused():
-            rows: NDArray[np.uint32] = self.matcher.answer(
+            _, counts, _, _, rows, complete = self.matcher.answer(
                 types, edges, limit, self.threads, time_limit(seconds), None
-            )[4]
-        return rows
+            )
+        return rows, bool(complete) and len(rows) == int(counts.sum())
