@@ -12,6 +12,7 @@ the seed and its number alone.
 import argparse
 import gc
 import importlib
+import io
 import json
 import os
 import pkgutil
@@ -22,6 +23,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,14 +31,16 @@ from typing import Any
 import torch
 
 import grade
+from grade.errors import InputError
 from grade.files import whole_file
 from tests.fuzz.cases import Case, make_case
-from tests.fuzz.running import PATIENCE, Ending, run
+from tests.fuzz.running import COMMANDS, PATIENCE, Ending, run
 from tests.fuzz.seeds import FOLDERS, commands_on, make_seeds
 
 PIECE = 100  # cases between two looks at the clock
 MOST_RESIDENT = 2 << 30  # bytes
 SEALED = (*FOLDERS, "census.npz", "census.parquet")  # what carries checksums
+SLOW = ("rich.console", "rich.progress", "rich.table", "rich.markup", "networkx", "xml.etree.ElementTree")
 TEMPORARY = re.compile(r"\.[0-9a-f]{12}-")
 VOLATILE = (
     "seconds",
@@ -44,6 +48,11 @@ VOLATILE = (
     "threads",
     "memory",
     "peak_memory",
+    "latencies",
+    "machine",
+    "roofline",
+    "least_seconds",
+    "saved_seconds",
 )  # keys of JSON that differ from run to run
 
 
@@ -206,11 +215,14 @@ class Record:
 
 def import_all() -> None:
     """Everything that commands import when they need it, once, before the forks."""
-    for name in ("onnx", "pyarrow.parquet", "scipy.stats", "defusedxml.ElementTree", "sqlite3", "jinja2"):
+    for name in ("onnx", "pyarrow.parquet", "scipy.stats", "defusedxml.ElementTree", "sqlite3", "jinja2", *SLOW):
         importlib.import_module(name)
     for module in pkgutil.walk_packages(grade.__path__, "grade."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    for argv in (["--help"], ["graphs", "info", "absent"]):
+        with redirect_stdout(io.StringIO()), suppress(InputError):
+            COMMANDS(argv, standalone_mode=False)
     gc.freeze()
 
 

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import typer
-
-from grade.cli.app import app
-from tests.fuzz.seeds import FILES, FOLDERS, MINING, commands_on
+from tests.fuzz.running import COMMANDS
+from tests.fuzz.seeds import FILES, FOLDERS, MINING, PATTERNS, SPENT, commands_on, commands_with
 from tests.sources.mutations import mutated
 
-KINDS = {"file": 35, "folder": 40, "arguments": 23, "interrupt": 2}  # shares in percent
+KINDS = {"file": 35, "folder": 38, "arguments": 20, "text": 4, "interrupt": 3}  # shares in percent
 
 STRANGE = """
 -1 0 1 2 3 1.5 -0 1e3 nan inf -inf 1e308 99999999999999999999 9223372036854775808 18446744073709551616 0x10 1_000 +2
@@ -60,8 +58,11 @@ def make_case(seed: int, number: int, folder: Path) -> Case:
         how = damage_folder(folder / name, rng)
         return Case(kind, with_json(rng, rng.choice(commands_on(name))), name, how)
     if kind == "interrupt":
-        argv = rng.choice([("mine", *MINING, "--out", "mined"), *commands_on("set"), *commands_on("sample")])
+        argv = rng.choice([argv for name in (*FOLDERS, *FILES) for argv in commands_on(name)])
         return Case(kind, argv, interrupt_after=rng.choice([0.0, 0.3]) * rng.random())
+    if kind == "text":
+        text = mutated(rng.choice(PATTERNS).encode(), rng).replace(b"\0", b"").decode(errors="surrogateescape")
+        return Case(kind, with_json(rng, rng.choice(commands_with(text))))
     return Case(kind, hostile_arguments(rng))
 
 
@@ -98,10 +99,11 @@ def damage_folder(folder: Path, rng: random.Random) -> str:
 
 def hostile_arguments(rng: random.Random) -> tuple[str, ...]:
     """A command with some of its options, each with a value that may make no sense."""
-    words, command = (), typer.main.get_command(app)
+    words: list[str] = []
+    command: Any = COMMANDS
     while hasattr(command, "commands"):
         name = rng.choice(sorted(command.commands))
-        words, command = (*words, name), command.commands[name]
+        words, command = [*words, name], command.commands[name]
     parameters = [p for p in command.params if p.name not in ("help", "open")]
     used = [p for p in parameters if p.param_type_name == "argument" or p.required or rng.random() < 0.15]
     strange = rng.sample(used, min(len(used), rng.choice([1, 1, 1, 2, 3])))
@@ -110,15 +112,17 @@ def hostile_arguments(rng: random.Random) -> tuple[str, ...]:
         if parameter.param_type_name != "argument":
             argv.append(rng.choice(parameter.opts))
         if not getattr(parameter, "is_flag", False):
-            argv.append(rng.choice(VALUES) if parameter in strange else sensible(parameter, rng))
+            argv.append(rng.choice(VALUES) if parameter in strange else sensible(words, parameter, rng))
     if rng.random() < 0.05:
         argv.insert(
             rng.randrange(len(argv) + 1), rng.choice([*VALUES, "--nonsense", "-k", "--json", "--seed"])
         )
+    if words == ["time"] and "--strategies" not in argv:
+        argv += SPENT  # all of them would take minutes of compilers
     return (*words, *argv)
 
 
-def sensible(parameter: Any, rng: random.Random) -> str:
+def sensible(words: list[str], parameter: Any, rng: random.Random) -> str:
     """A value of the kind that the parameter wants."""
     known = {
         "graphs": "set",
@@ -126,10 +130,10 @@ def sensible(parameter: Any, rng: random.Random) -> str:
         "other": "other-set",
         "sources": "graphs.jsonl",
         "samples": "sample",
-        "model": "model-frequency",
+        "model": "layers.onnx" if words == ["outline"] else "model-frequency",
         "patterns": "patterns.txt",
         "census": "census.npz",
-        "run": "run",
+        "run": rng.choice(["run", "tested-run", "layers-run"]),
         "runs": "run",
         "k": rng.choice("345"),
         "out": rng.choice(["new", "new.csv", "new.npz"]),
@@ -149,6 +153,14 @@ def sensible(parameter: Any, rng: random.Random) -> str:
         "only": "*",
         "never": "Add",
         "beam": "20",
+        "library": "library.txt",
+        "blocks": "found-blocks",
+        "costs": rng.choice(["costs.json", "costs.csv"]),
+        "engine": "local",
+        "strategies": "eager",
+        "rounds": "2",
+        "shape": "1x2x4x4",
+        "start_from": "Conv -> Relu",
     }
     fallback = parameter.default if parameter.default is not None else rng.choice(["1", "2"])
     return known.get(parameter.name or "", str(fallback))

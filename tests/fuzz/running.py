@@ -1,7 +1,9 @@
 """Runs commands in forked processes with limits, many in a second, and says how each ended."""
 
+import importlib
 import os
 import resource
+import select
 import signal
 import sys
 import time
@@ -9,11 +11,15 @@ import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
-from grade import cli
+import typer
+
 
 PATIENCE = 10.0  # seconds until a command is interrupted as by Ctrl-C
 GRACE = 10.0  # seconds until an interrupted command must have ended
 MOST_MEMORY = 3 << 30  # bytes of address space that a command may take beside what it starts with
+application = importlib.import_module("grade.cli.app")
+COMMANDS = typer.main.get_command(application.app)  # made once here, and not in every process
+vars(application)["app"] = COMMANDS
 
 
 @dataclass(frozen=True)
@@ -36,21 +42,22 @@ def run(argv: tuple[str, ...], folder: Path, interrupt_after: float = PATIENCE) 
     if child == 0:
         run_in_child(argv, folder, out, err)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    interrupted, killed = False, False
-    while True:
-        ended, status, usage = os.wait4(child, os.WNOHANG)
-        if ended:
-            break
-        passed = time.monotonic() - begin
-        if not interrupted and passed > interrupt_after:
-            interrupted = True
-            os.kill(child, signal.SIGINT)
-        if not killed and passed > interrupt_after + GRACE:
-            killed = True
+    handle = os.pidfd_open(child)
+    interrupted = False
+    if not ends_within(handle, interrupt_after - (time.monotonic() - begin)):
+        interrupted = True
+        os.kill(child, signal.SIGINT)
+        if not ends_within(handle, GRACE):
             os.killpg(child, signal.SIGKILL)
-        time.sleep(0.002)
+    os.close(handle)
+    _, status, usage = os.wait4(child, 0)
     texts = [file.read_text(errors="surrogateescape") for file in (out, err)]
     return Ending(os.waitstatus_to_exitcode(status), *texts, usage.ru_maxrss * 1024, interrupted)
+
+
+def ends_within(handle: int, seconds: float) -> bool:
+    """Wait for the end of a process."""
+    return bool(select.select([handle], [], [], max(seconds, 0.0))[0])
 
 
 def run_in_child(argv: tuple[str, ...], folder: Path, out: Path, err: Path) -> None:
@@ -67,7 +74,7 @@ def run_in_child(argv: tuple[str, ...], folder: Path, out: Path, err: Path) -> N
         limit = pages * resource.getpagesize() + MOST_MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         sys.argv = ["grade", *argv]
-        cli.main()
+        application.main()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
     except BaseException:

@@ -1,24 +1,44 @@
 """What is damaged: one small file or folder of every kind that GraDE reads, made by its own commands."""
 
 import json
+import lzma
 import pickle
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import networkx
 import numpy as np
+import onnx
+from onnx import helper, numpy_helper
 
 from grade.sources import load
+from grade.sources.npz_files import write_npz
 from tests.onnx_models import LIGHT, branching, save
+from tests.sources.test_circuits import BENCH
 from tests.sources.test_younger import instance
 
-TINY = ("layers=1", "width=16", "edge_width=16", "heads=2", "members=1", "steps=10", "latent=8")
+SMALL = ("layers=1", "width=16", "heads=2", "members=1", "steps=10")
+TINY = {"autoregressive": SMALL, "disco": (*SMALL, "edge_width=16")}  # settings of networks
 MINING = ("set", "-k", "4", "--top", "3", "--beam", "20", "--list-size", "50")
-FIT = ("sample", "--preset", "fast", *(word for setting in TINY for word in ("--set", setting)))
+LAYERS = ("layers.onnx", "-k", "3", "--top", "3", "--all", "--rank-by", "occurrences")
+COSTS = (*MINING, "--rank-by", "saving", "--out", "mined", "--costs")
+SPENT = ("--strategies", "eager", "--rounds", "2", "--threads", "1")  # of grade time, without a compiler
 
 FILES = ("graphs.jsonl", "graph.graphml", "graph.edges", "branching.onnx", "light.onnx", "arrays.npz")
-FILES += ("younger.pkl", "patterns.txt", "library.txt", "census.npz", "census.parquet")
+FILES += ("younger.pkl", "patterns.txt", "library.txt", "census.npz", "census.parquet", "layers.onnx")
+FILES += ("costs.json", "costs.csv", "circuit.v", "circuit.bench", "circuits.zip", "packed.npz.xz", "full.npz")
 FOLDERS = ("set", "sample", "model-frequency", "model-autoregressive", "model-disco", "run")
+FOLDERS += ("tested-run", "layers-run", "found-blocks")
+VERILOG = """// an adder, and a module of two
+module half(input a, b, output s, c); xor x1(s, a, b); and a1(c, a, b); endmodule
+module top(input [1:0] a, b, output [1:0] s, output c);
+  wire t, u; half h0(.a(a[0]), .b(b[0]), .s(s[0]), .c(t));
+  half h1(a[1], b[1], u, c); assign s[1] = (u & ~t) | (~u & t); dff r(.d(u), .q());
+endmodule
+"""
+PATTERNS = ("Conv -> Relu -> Add", "Conv#1 -> Add; Conv#2 -> Add", "Conv* -> * -> Add", '"Mat Mul" -skip-> Add#1')
+PATTERNS += ("0.0.0.0/0>1.1>2.2>3", "conv-relu: Conv -> Relu", "? -> Relu#1 -> Relu#2 -> Conv")
 
 
 def make_seeds(folder: Path, run: Callable[..., object]) -> None:
@@ -42,6 +62,13 @@ def make_seeds(folder: Path, run: Callable[..., object]) -> None:
     (folder / "light.onnx").write_bytes(min(LIGHT, key=lambda file: file.stat().st_size).read_bytes())
     (folder / "younger.pkl").write_bytes(pickle.dumps(instance()))
 
+    onnx.save(layers(), folder / "layers.onnx")
+    (folder / "circuit.v").write_text(VERILOG)
+    (folder / "circuit.bench").write_text(BENCH)
+    with zipfile.ZipFile(folder / "circuits.zip", "w") as archive:
+        for name in ("circuit.v", "circuit.bench"):
+            archive.write(folder / name, f"deep/{name}")
+
     run("graphs", "build", "graphs.jsonl", "set")
     run("graphs", "build", "graph.graphml", "other-set")
     graphs = load(folder / "set")
@@ -53,6 +80,14 @@ def make_seeds(folder: Path, run: Callable[..., object]) -> None:
         edges=np.concatenate([graphs.edge_list(g) for g in range(len(graphs))]),
         node_vocabulary=np.array(graphs.node_vocabulary),
     )
+    write_npz(load(folder / "layers.onnx"), folder / "full.npz", names_as_bytes=True)
+    (folder / "packed.npz.xz").write_bytes(lzma.compress((folder / "full.npz").read_bytes()))
+    rows = [{"pattern": kind, "apart": 0.002} for kind in ("Conv", "Relu", "Add", "MatMul")]
+    rows.append({"pattern": "Conv -> Relu", "apart": 0.004, "fused": 0.0021})
+    (folder / "costs.json").write_text(json.dumps({"unit": "seconds", "bandwidth": 1.5e10, "costs": rows}))
+    (folder / "costs.csv").write_text(
+        "pattern,apart_bytes,fused_bytes\nConv,200,\nRelu,100,\nConv -> Relu,300,210\nAdd,7,\nMatMul,9,\n"
+    )
     (folder / "patterns.txt").write_text(
         "Conv -> Relu -> Add -> MatMul\n0.0.0.0/0>1.1>2.2>3\nAdd -> Relu#1 -> Relu#2 -> Conv\n"
     )
@@ -63,9 +98,34 @@ def make_seeds(folder: Path, run: Callable[..., object]) -> None:
         run("census", "set", "-k", "4", "--out", f"census.{suffix}")
     run("sample", "set", "-k", "4", "--count", "40", "--out", "sample")
     run("fit", "sample", "--estimator", "frequency", "--out", "model-frequency")
-    for estimator in ("autoregressive", "disco"):
-        run("fit", *FIT, "--estimator", estimator, "--out", f"model-{estimator}")
+    for estimator, settings in TINY.items():
+        words = [word for setting in settings for word in ("--set", setting)]
+        estimate = ("--estimator", estimator, "--preset", "fast", *words)
+        run("fit", "sample", *estimate, "--out", f"model-{estimator}")
     run("mine", *MINING, "--out", "run")
+    run("mine", *MINING, "--out", "tested-run")
+    for null in ("types", "degrees"):
+        run("significance", "tested-run", "-k", "4", "--draws", "5", "--null", null)
+    run("time", "tested-run", "--pattern", "1", "--pattern-only", "--shape", "1x2x4x4", *SPENT)
+    run("mine", *LAYERS, "--out", "layers-run")
+    run("time", "layers-run", "--pattern", "1", *SPENT)
+    run("blocks", "layers.onnx", "--out", "found-blocks")
+    run("time", "found-blocks", "--pattern", "1", *SPENT)
+
+
+def layers() -> onnx.ModelProto:
+    """Three times the same block, with weights."""
+    nodes, weights, value = [], [], "x"
+    for block in range(3):
+        weights.append(numpy_helper.from_array(np.full((2, 2, 1, 1), 0.5, np.float32), f"w{block}"))
+        conv, relu, added = (f"{kind}{block}" for kind in ("conv", "relu", "add"))
+        nodes.append(helper.make_node("Conv", [value, f"w{block}"], [conv], name=conv))
+        nodes.append(helper.make_node("Relu", [conv], [relu], name=relu))
+        nodes.append(helper.make_node("Add", [relu, value], [added], name=added))
+        value = added
+    ends = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 2, 4, 4]) for name in ("x", value)]
+    graph = helper.make_graph(nodes, "layers", ends[:1], ends[1:], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
 def commands_on(name: str) -> list[tuple[str, ...]]:
@@ -83,7 +143,7 @@ def commands_on(name: str) -> list[tuple[str, ...]]:
             ("mine", *MINING, "--out", "mined"),
             ("mine", *MINING, "--complete", "--min-graphs", "2", "--out", "complete"),
             ("significance", "set", "-k", "3", "--draws", "3"),
-            ("significance", "set", "-k", "3", "--null", "degrees", "--draws", "2", "--out", "scores.csv"),
+            ("significance", "set", "-k", "3", "--null", "degrees", "--draws", "2", "--out", "scores.npz"),
             ("features", "set", "-k", "3", "--out", "features.npz"),
             ("features", "set", "-k", "3", "--per", "node", "--out", "orbits.npz"),
             ("blocks", "set", "--min-count", "2", "--out", "found"),
@@ -100,6 +160,35 @@ def commands_on(name: str) -> list[tuple[str, ...]]:
             ("score", name, "patterns.txt", "--out", "scores.npz"),
             ("evaluate", name, "census.npz"),
         ]
+    if name == "tested-run":
+        return [
+            ("runs", "show", name),
+            ("report", name),
+            ("report", name, "run", "--out", "compared.html"),
+            ("significance", name, "-k", "3", "--draws", "3"),
+            ("time", name, "--pattern", "1", "--pattern-only", "--shape", "1x2x4x4", *SPENT),
+        ]
+    if name == "layers-run":
+        return [
+            ("report", name),
+            ("export", name, "--pattern", "1", "--to", "onnx", "--values", "--out", "motif.onnx"),
+            ("export", name, "--pattern", "1", "--to", "pytorch", "--values", "--out", "motif.py"),
+            ("export", name, "--pattern", "2", "--to", "svg", "--out", "motif.svg"),
+            ("occurrences", name, "--pattern", "1", "--to", "onnx", "--limit", "2", "--out", "cut-out"),
+            ("occurrences", name, "--pattern", "1", "--to", "csv", "--out", "found.csv"),
+            ("time", name, "--pattern", "1", *SPENT),
+            ("mine", *LAYERS, "--out", name),
+        ]
+    if name == "found-blocks":
+        return [
+            ("blocks", "layers.onnx", "--blocks", name),
+            ("blocks", "set", "--blocks", name),
+            ("outline", "layers.onnx", "--blocks", name, "--out", "outlined.onnx"),
+            ("time", name, "--pattern", "1", *SPENT),
+            ("blocks", "layers.onnx", "--out", name),
+        ]
+    if name.startswith("costs"):
+        return [("mine", *COSTS, name)]
     if name == "run":
         return [
             ("runs", "show", "run"),
@@ -125,15 +214,39 @@ def commands_on(name: str) -> list[tuple[str, ...]]:
             ("match", name, "set", "--remaining", "0"),
             ("match", name, "set", "--non-induced", "--remaining", "2"),
         ]
-    outlined = [
-        ("outline", name, "--out", "outlined.onnx"),
-        ("outline", name, "--to", "pytorch", "--out", "outlined.py"),
-        ("blocks", name, "--min-count", "2"),
-    ]
-    return [
-        *(outlined if name.endswith(".onnx") else ()),
+    if name == "circuits.zip":
+        name = f"circuits:{name}"
+    if name == "packed.npz.xz":
+        name = f"zoo-large:{name}"
+    commands: list[tuple[str, ...]] = [
         ("graphs", "info", name),
         ("graphs", "info", name),
         ("census", name, "-k", "2"),
         ("graphs", "build", name, "built", "--strict"),
+    ]
+    if name.endswith(".onnx"):
+        commands += [
+            ("outline", name, "--out", "outlined.onnx"),
+            ("outline", name, "--to", "pytorch", "--out", "outlined.py"),
+            ("blocks", name, "--min-count", "2"),
+        ]
+    if name == "layers.onnx":  # the model that runs were mined in
+        commands += [
+            ("report", "layers-run"),
+            ("export", "layers-run", "--pattern", "1", "--to", "onnx", "--values", "--out", "motif.onnx"),
+            ("occurrences", "layers-run", "--pattern", "1", "--to", "onnx", "--out", "cut-out"),
+            ("time", "layers-run", "--pattern", "1", *SPENT),
+            ("time", "found-blocks", "--pattern", "1", *SPENT),
+            ("verify", name, "set"),
+        ]
+    return commands
+
+
+def commands_with(pattern: str) -> list[tuple[str, ...]]:
+    """The commands that take a pattern as text."""
+    return [
+        ("verify", pattern, "set"),
+        ("verify", pattern, "set", "--non-induced"),
+        ("score", "model-frequency", pattern, "--out", "scores.csv"),
+        ("mine", *MINING, "--start-from", pattern, "--out", "mined"),
     ]
