@@ -117,16 +117,26 @@ def checksums_of(folder: Path) -> dict[str, str]:
     """SHA-256 of every file of a folder, by its place in it."""
     found = {}
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-        with file.open("rb") as content:
-            found[file.relative_to(folder).as_posix()] = hashlib.file_digest(content, "sha256").hexdigest()
+        found[file.relative_to(folder).as_posix()] = checksum_of(file)
     return found
+
+
+def checksum_of(file: Path) -> str:
+    """SHA-256 of a file."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def write_description(folder: Path, name: str, content: dict[str, Any]) -> None:
     """Write the JSON that describes a folder, with the checksums of its other files and one of its own."""
-    sealed = {**content, "files": checksums_of(folder)}
+    (folder / name).write_text(sealed_description(content, checksums_of(folder)), encoding="utf-8")
+
+
+def sealed_description(content: dict[str, Any], files: dict[str, str]) -> str:
+    """JSON with the checksums of the files that belong to it, and one of its own."""
+    sealed = {**content, "files": files}
     sealed[CHECKSUM] = digest_of_json(sealed)
-    (folder / name).write_text(json.dumps(sealed, indent=1) + "\n", encoding="utf-8")
+    return json.dumps(sealed, indent=1) + "\n"
 
 
 def damaged_file(folder: Path, name: str, description: dict[str, Any]) -> str | None:
@@ -149,9 +159,8 @@ def damaged_file(folder: Path, name: str, description: dict[str, Any]) -> str | 
         return name
     for file, checksum in content["files"].items():
         try:
-            with (folder / file).open("rb") as stored:
-                if hashlib.file_digest(stored, "sha256").hexdigest() != checksum:
-                    return str(file)
+            if checksum_of(folder / file) != checksum:
+                return str(file)
         except OSError:
             return str(file)
     return None

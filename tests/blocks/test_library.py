@@ -16,6 +16,7 @@ from grade import GraphSet, InputError, _core
 from grade.blocks import Blocks
 from grade.blocks.grammar import Wiring, both_lists
 from grade.blocks.outline import outline
+from grade.sealed import checksum_of, sealed_description
 from tests.blocks.graphs import acyclic_sets
 from tests.blocks.test_grammar import assert_exact
 from tests.blocks.test_identity import as_networkx, same
@@ -164,11 +165,22 @@ def test_bad_libraries_are_refused(run: Any, tmp_path: Path) -> None:
         {**arrays, "roots": arrays["roots"] + 10**6},
         {**arrays, "read_offsets": arrays["read_offsets"][::-1]},
     ]
+    result = tmp_path / "kept/blocks.json"
     for each in damaged:
         np.savez(tmp_path / "kept/grammar.npz", **each)
         code, _, err = run("outline", "model.onnx", "--blocks", "kept", "--out", "out.onnx")
         assert (code, err.count("\n")) == (2, 1), err
+        assert "kept/grammar.npz is damaged; find the blocks again" in err
+        content = {name: value for name, value in json.loads(result.read_text()).items() if name != "sha256"}
+        forged = sealed_description(content, {"grammar.npz": checksum_of(tmp_path / "kept/grammar.npz")})
+        result.write_text(forged)
+        code, _, err = run("outline", "model.onnx", "--blocks", "kept", "--out", "out.onnx")
+        assert (code, err.count("\n")) == (2, 1), err
         assert "blocks in kept cannot be read" in err
+    result.write_text(forged.replace('"count": ', '"count": 1'))
+    assert "kept/blocks.json is damaged" in run("blocks", "model.onnx", "--blocks", "kept").err
+    result.write_text(forged.replace('"format": 2', '"format": 1'))
+    assert "written by an earlier version" in run("blocks", "model.onnx", "--blocks", "kept").err
     (tmp_path / "kept/grammar.npz").write_bytes(b"nothing")
     assert run("outline", "model.onnx", "--blocks", "kept", "--out", "out.onnx")[0] == 2
     assert not (tmp_path / "out.onnx").exists()

@@ -94,7 +94,8 @@ def faults(case: Case, ending: Ending, folder: Path, before: set[Path], expected
         except ValueError:
             found.append("not one JSON object")
         else:
-            if case.damaged in SEALED and case.argv[0] != "graphs" and steady(answer) != expected:
+            sealed = case.damaged in SEALED and not case.how.startswith("names.json")  # people write there
+            if sealed and case.argv[0] != "graphs" and steady(answer) != expected:
                 found.append("another result")
     return found
 
@@ -215,7 +216,15 @@ class Record:
 
 def import_all() -> None:
     """Everything that commands import when they need it, once, before the forks."""
-    for name in ("onnx", "pyarrow.parquet", "scipy.stats", "defusedxml.ElementTree", "sqlite3", "jinja2", *SLOW):
+    for name in (
+        "onnx",
+        "pyarrow.parquet",
+        "scipy.stats",
+        "defusedxml.ElementTree",
+        "sqlite3",
+        "jinja2",
+        *SLOW,
+    ):
         importlib.import_module(name)
     for module in pkgutil.walk_packages(grade.__path__, "grade."):
         if not module.name.endswith("__main__"):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz.running import COMMANDS
-from tests.fuzz.seeds import FILES, FOLDERS, MINING, PATTERNS, SPENT, commands_on, commands_with
+from tests.fuzz.seeds import FILES, FOLDERS, PATTERNS, SPENT, commands_on, commands_with
 from tests.sources.mutations import mutated
 
 KINDS = {"file": 35, "folder": 38, "arguments": 20, "text": 4, "interrupt": 3}  # shares in percent
@@ -61,7 +61,9 @@ def make_case(seed: int, number: int, folder: Path) -> Case:
         argv = rng.choice([argv for name in (*FOLDERS, *FILES) for argv in commands_on(name)])
         return Case(kind, argv, interrupt_after=rng.choice([0.0, 0.3]) * rng.random())
     if kind == "text":
-        text = mutated(rng.choice(PATTERNS).encode(), rng).replace(b"\0", b"").decode(errors="surrogateescape")
+        text = (
+            mutated(rng.choice(PATTERNS).encode(), rng).replace(b"\0", b"").decode(errors="surrogateescape")
+        )
         return Case(kind, with_json(rng, rng.choice(commands_with(text))))
     return Case(kind, hostile_arguments(rng))
 

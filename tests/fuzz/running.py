@@ -13,7 +13,6 @@ from pathlib import Path
 
 import typer
 
-
 PATIENCE = 10.0  # seconds until a command is interrupted as by Ctrl-C
 GRACE = 10.0  # seconds until an interrupted command must have ended
 MOST_MEMORY = 3 << 30  # bytes of address space that a command may take beside what it starts with

@@ -27,7 +27,15 @@ SPENT = ("--strategies", "eager", "--rounds", "2", "--threads", "1")  # of grade
 
 FILES = ("graphs.jsonl", "graph.graphml", "graph.edges", "branching.onnx", "light.onnx", "arrays.npz")
 FILES += ("younger.pkl", "patterns.txt", "library.txt", "census.npz", "census.parquet", "layers.onnx")
-FILES += ("costs.json", "costs.csv", "circuit.v", "circuit.bench", "circuits.zip", "packed.npz.xz", "full.npz")
+FILES += (
+    "costs.json",
+    "costs.csv",
+    "circuit.v",
+    "circuit.bench",
+    "circuits.zip",
+    "packed.npz.xz",
+    "full.npz",
+)
 FOLDERS = ("set", "sample", "model-frequency", "model-autoregressive", "model-disco", "run")
 FOLDERS += ("tested-run", "layers-run", "found-blocks")
 VERILOG = """// an adder, and a module of two
@@ -37,7 +45,12 @@ module top(input [1:0] a, b, output [1:0] s, output c);
   half h1(a[1], b[1], u, c); assign s[1] = (u & ~t) | (~u & t); dff r(.d(u), .q());
 endmodule
 """
-PATTERNS = ("Conv -> Relu -> Add", "Conv#1 -> Add; Conv#2 -> Add", "Conv* -> * -> Add", '"Mat Mul" -skip-> Add#1')
+PATTERNS = (
+    "Conv -> Relu -> Add",
+    "Conv#1 -> Add; Conv#2 -> Add",
+    "Conv* -> * -> Add",
+    '"Mat Mul" -skip-> Add#1',
+)
 PATTERNS += ("0.0.0.0/0>1.1>2.2>3", "conv-relu: Conv -> Relu", "? -> Relu#1 -> Relu#2 -> Conv")
 
 
@@ -123,7 +136,9 @@ def layers() -> onnx.ModelProto:
         nodes.append(helper.make_node("Relu", [conv], [relu], name=relu))
         nodes.append(helper.make_node("Add", [relu, value], [added], name=added))
         value = added
-    ends = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 2, 4, 4]) for name in ("x", value)]
+    ends = [
+        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 2, 4, 4]) for name in ("x", value)
+    ]
     graph = helper.make_graph(nodes, "layers", ends[:1], ends[1:], weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 

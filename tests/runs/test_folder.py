@@ -210,3 +210,23 @@ def test_another_file_in_place_of_the_timings_counts_for_nothing(tmp_path: Path)
     run = RunFolder(tmp_path)
     run.save_json("timings.json", {"search": 1.5, "occurrences_quality": "exact", "graphs": 3})
     assert run.timings() == {"search": 1.5}
+
+
+def test_a_name_that_is_stored_in_a_run_runs_no_code(tmp_path: Path) -> None:
+    """A run folder comes from anywhere; its page is written without the set, and says why."""
+    (tmp_path / "lent.py").write_text(
+        "import torch\nfrom pathlib import Path\nPath('ran').touch()\n"
+        "def make():\n    layers = [torch.nn.ReLU(), torch.nn.Sigmoid(), torch.nn.ReLU()]\n"
+        "    return torch.nn.Sequential(*layers), (torch.empty(2),)\n"
+    )
+    mine = ["mine", "torch:lent:make", "-k", "3", "--out", "run"]
+    subprocess.run([*GRADE, *mine], cwd=tmp_path, check=True, capture_output=True)
+    (tmp_path / "ran").unlink()
+    where = "keep its graphs with 'grade graphs build torch:lent:make FOLDER' and use the folder"
+    subprocess.run([*GRADE, "report", "run"], cwd=tmp_path, check=True, capture_output=True)
+    assert where.replace("'", "&#39;") in (tmp_path / "run" / "report.html").read_text()
+    for command in (["occurrences", "run", "--pattern", "1"], ["significance", "run", "-k", "3"]):
+        ended = subprocess.run([*GRADE, *command], cwd=tmp_path, capture_output=True, text=True)
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert where in ended.stderr
+    assert not (tmp_path / "ran").exists()

@@ -144,7 +144,12 @@ def test_a_file_without_keys_is_refused(run: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("line", "sentence"),
-    [("8.0/0>1", "has node type 8"), ("0.0.0/0>1", "is not connected"), ("Conv ->", "cannot be read")],
+    [
+        ("8.0/0>1", "has node type 8"),
+        ("0.0.0/0>1", "is not connected"),
+        ("Conv* -> Add; Relu", "is not connected"),
+        ("Conv ->", "cannot be read"),
+    ],
 )
 def test_a_line_that_is_no_pattern_is_named(run: Any, tmp_path: Path, line: str, sentence: str) -> None:
     (tmp_path / "set.jsonl").write_text('{"nodes": ["Conv", "Relu"], "edges": [[0, 1]]}\n')

@@ -1,7 +1,7 @@
 """The folder of a result: blocks.json for people and programs, grammar.npz with every rule and unit, names.json.
 
 names.json maps the name that a block got to the one that it should have. It is written when there is none, and read
-when the command is repeated.
+when the command is repeated. The other two carry checksums.
 """
 
 import json
@@ -13,6 +13,7 @@ import numpy as np
 from grade import __version__
 from grade.errors import InputError
 from grade.files import whole_file, writable_target
+from grade.sealed import checksum_of, damaged_file, sealed_description
 
 if TYPE_CHECKING:
     from grade.blocks.finding import Blocks
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 # Of every symbol: see `grade.blocks.grammar.Grammar`.
 ARRAYS = ("first", "second", "copies", "sizes", "roots", "read_offsets", "reads")
 RESULT, GRAMMAR, NAMES = "blocks.json", "grammar.npz", "names.json"
+FORMAT = 2
 MOST_DRAWN = 400  # nodes of a block whose structure is written out
 
 
@@ -66,16 +68,35 @@ def keep(found: "Blocks", folder: Path) -> None:
             edge_labels=wiring.labels[grammar.between],
         )
     with whole_file(folder / RESULT) as path:
-        path.write_text(json.dumps(description(found), indent=1), "utf-8")
+        files = {GRAMMAR: checksum_of(folder / GRAMMAR)}
+        path.write_text(sealed_description(description(found), files), "utf-8")
     if not (folder / NAMES).is_file():
         with whole_file(folder / NAMES) as path:
             path.write_text(json.dumps({block.name: block.name for block in found.blocks}, indent=1), "utf-8")
 
 
+def read_result(folder: Path) -> dict[str, Any]:
+    """The content of blocks.json, once it and the grammar are known to be as they were written."""
+    if not (folder / RESULT).is_file():
+        raise InputError(f"{folder} holds no blocks; make it with 'grade blocks SET --out {folder}'.")
+    try:
+        result: dict[str, Any] = json.loads((folder / RESULT).read_text("utf-8"))
+        old = result["format"] != FORMAT
+        damaged = None if old else damaged_file(folder, RESULT, result)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        old, damaged = False, RESULT
+    again = f"find the blocks again with 'grade blocks SET --out {folder}'"
+    if old:
+        raise InputError(f"{folder} was written by an earlier version of GraDE; {again}.")
+    if damaged is not None:
+        raise InputError(f"{folder / damaged} is damaged; {again}.")
+    return result
+
+
 def description(found: "Blocks") -> dict[str, Any]:
     """The content of blocks.json: the table with the parts of each block, and its structure unless it is large."""
     wiring = found.grammar.wiring
-    data = {"format": 1, "version": __version__, **found.data()}
+    data = {"format": FORMAT, "version": __version__, **found.data()}
     data |= {"graphs": found.settings.graphs, "digest": found.graphs.digest}
     for row, block in zip(data["blocks"], found.blocks, strict=True):
         row["parts"] = [found.text(unit) for unit in found.inside(block.symbol)]

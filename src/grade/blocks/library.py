@@ -1,6 +1,5 @@
 """The blocks of a folder that `grade blocks --out` made, as a library for other sets."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from grade.blocks.grammar import NOTHING, Grammar, Wiring
-from grade.blocks.keeping import ARRAYS, GRAMMAR, RESULT
+from grade.blocks.keeping import ARRAYS, GRAMMAR, read_result
 from grade.errors import InputError
 from grade.settings import BlocksSettings
 
@@ -31,10 +30,8 @@ class Library:
 
 def read_library(folder: Path) -> Library:
     """Read the rules, their types and their names."""
-    if not (folder / RESULT).is_file():
-        raise InputError(f"{folder} holds no blocks; make it with 'grade blocks SET --out {folder}'.")
+    rows: list[dict[str, Any]] = read_result(folder)["blocks"]
     try:
-        rows: list[dict[str, Any]] = json.loads((folder / RESULT).read_text("utf-8"))["blocks"]
         names = [str(row["name"]) for row in rows]
         with np.load(folder / GRAMMAR, allow_pickle=False) as file:
             arrays = {name: file[name].astype(np.int64) for name in ARRAYS}

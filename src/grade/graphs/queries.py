@@ -39,6 +39,20 @@ class Query:
         return found
 
     @property
+    def connected(self) -> bool:
+        """Whether every node is reached from the first one, directions aside.
+
+        >>> Query("a -> b; b -> c").connected, Query("a -> b; c -> d").connected
+        (True, False)
+        """
+        reached = {0}
+        for _ in self.parsed.nodes:
+            for i, j, _kind in self.parsed.edges:
+                if i in reached or j in reached:
+                    reached |= {i, j}
+        return len(reached) == self.size
+
+    @property
     def size(self) -> int:
         return len(self.parsed.nodes)
 

@@ -3,14 +3,14 @@
 from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.runs.catalogue import Catalogue
-from grade.sources import load
+from grade.sources.loading import load_stored
 
 
 def searched_set(catalogue: Catalogue) -> GraphSet:
     """Load the set by the name that the run knows; a set that has changed is refused."""
     name = catalogue.run["settings"]["graphs"]
     try:
-        graphs = load(name)
+        graphs = load_stored(name)
     except InputError as error:
         raise InputError(f"The graph set {name} that the run searched cannot be read here: {error}") from None
     refuse_other(catalogue, graphs)

@@ -35,6 +35,7 @@ KEPT: list[Any] = []  # libraries of operators: an operator goes when its librar
     "A PyTorch module that a function of yours makes.",
     argument="MODULE:CALLABLE",
     needs_argument=True,
+    runs_code=True,
 )
 def torch_module(place: str) -> list[Item]:
     package, colon, function = place.partition(":")

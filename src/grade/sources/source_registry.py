@@ -25,6 +25,7 @@ class Source:
     build: Builder
     argument: str = ""  # the argument after the colon, e.g. PATH; empty if there is none
     needs_argument: bool = False
+    runs_code: bool = False  # the argument names Python code to run
     cache_version: int | None = None  # raise it when the built set changes; None: not worth caching
 
     @property
@@ -48,12 +49,15 @@ def source(
     *,
     argument: str = "",
     needs_argument: bool = False,
+    runs_code: bool = False,
     cache_version: int | None = None,
 ) -> Callable[[AnyBuilder], AnyBuilder]:
     """Register a builder under a name."""
 
     def add(build: AnyBuilder) -> AnyBuilder:
-        sources.register(name)(Source(name, summary, build, argument, needs_argument, cache_version))
+        sources.register(name)(
+            Source(name, summary, build, argument, needs_argument, runs_code, cache_version)
+        )
         return build
 
     return add

@@ -1,6 +1,5 @@
 """Cases to time: motifs of runs and blocks, cut out of their models where these are at hand."""
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from grade.blocks.keeping import RESULT
+from grade.blocks.keeping import RESULT, read_result
 from grade.errors import InputError
 from grade.export.formats import TRIED, operands_of
 from grade.export.model_files import import_onnx
@@ -21,7 +20,7 @@ from grade.graphs import GraphSet, Pattern
 from grade.graphs.patterns import MAX_SIZE
 from grade.runs import Catalogue, Motif, RunFolder
 from grade.runs.searched import searched_set
-from grade.sources import load
+from grade.sources.loading import load_stored
 from grade.timing.pieces import Case, loaded, refuse_unknown
 
 SHAPE = (1, 64, 56, 56)  # batch, channels, height and width of example values
@@ -77,25 +76,18 @@ def block_case(
     run: Path, number: int, sizes: tuple[int, int, int, int], pattern_only: bool, device: torch.device
 ) -> Found:
     """A block, by its number in the table of blocks."""
-    try:
-        data = json.loads((run / RESULT).read_text("utf-8"))
-        blocks = data["blocks"]
-        if not 1 <= number <= len(blocks):
-            raise InputError(f"`pattern` is {number}, but {run} has blocks 1 to {len(blocks)}.")
-        row = blocks[number - 1]
-        name, nodes = str(row["name"]), int(row["nodes"])
-        origin, example, digest = data.get("graphs"), row.get("example"), data.get("digest")
-    except InputError:
-        raise
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise InputError(f"{run / RESULT} is damaged; find the blocks again with 'grade blocks'.") from error
+    data = read_result(run)
+    blocks = data["blocks"]
+    if not 1 <= number <= len(blocks):
+        raise InputError(f"`pattern` is {number}, but {run} has blocks 1 to {len(blocks)}.")
+    row = blocks[number - 1]
+    name, nodes = str(row["name"]), int(row["nodes"])
+    origin, example, digest = data["graphs"], row.get("example"), data["digest"]
     found, graphs, reason = None, None, ""
     try:
         if origin is None or example is None:
-            raise InputError(
-                f"{run} was made by an earlier version; find the blocks again with 'grade blocks'."
-            )
-        graphs = load(origin)
+            raise InputError(f"{run} keeps no example of this block.")
+        graphs = load_stored(origin)
         if graphs.digest != digest:
             raise InputError(
                 f"The set {origin} has changed since {run} was made; find the blocks again with 'grade blocks'."

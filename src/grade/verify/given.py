@@ -118,6 +118,8 @@ def read_one(line: str, node_vocabulary: Sequence[str], edge_vocabulary: Sequenc
             raise InputError(f"The pattern {text!r} is not connected; give a connected one.")
         return Given(table[0], name)
     query = Query(text)
+    if not query.connected:
+        raise InputError(f"The pattern {text[:80]!r} is not connected; give a connected one.")
     return Given(query.pattern(node_vocabulary, edge_vocabulary) or query, name)
 
 
