@@ -134,7 +134,7 @@ def main() -> None:
         f" demo: `{' '.join(DEMO)}`; the number after it is `--memory`.",
         "Other work ran on the machine: processor time is as much as doubled by it. Empty cells were not run.",
         "Commits on which the cells were measured: "
-        + ", ".join(sorted({c["commit"] for c in cells.values()}))
+        + ", ".join(sorted({c.get("commit", "earlier") for c in cells.values()}))
         + ".",
     ]
     write_results("scale", "Scale: 0.3, 3 and 30 million nodes", table, notes, where)

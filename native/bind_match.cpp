@@ -33,18 +33,18 @@ Result<T> array_of(const std::vector<T>& values) {
   return result;
 }
 
-// (graphs [g], counts [g], covered nodes or -1, complete)
+// (graphs [g], counts [g], covered nodes or -1, complete, steps)
 nb::tuple count(const Matcher& matcher, Vector<uint16_t> types, Matrix<uint8_t> edges, bool coverage, int threads,
-                double seconds, std::optional<nb::callable> progress) {
+                uint64_t steps, double seconds, std::optional<nb::callable> progress) {
   const SmallGraph pattern = checked_pattern(types, edges);
   const KeepGoing keep_going = watch(std::move(progress));
   MatchCounts result;
   {
     nb::gil_scoped_release release;
-    result = matcher.count(pattern, coverage, checked_threads(threads), deadline_after(seconds), keep_going);
+    result = matcher.count(pattern, coverage, checked_threads(threads), limit_of(steps, seconds), keep_going);
   }
   const int64_t covered = result.covered ? static_cast<int64_t>(*result.covered) : -1;
-  return nb::make_tuple(array_of(result.graphs), array_of(result.counts), covered, result.complete);
+  return nb::make_tuple(array_of(result.graphs), array_of(result.counts), covered, result.complete, result.steps);
 }
 
 // Patterns of one size as the kernels want them.
@@ -59,18 +59,19 @@ std::vector<SmallGraph> checked_patterns(const Matrix<uint16_t>& types, const Cu
   return patterns;
 }
 
-nb::tuple count_all(const Matcher& matcher, Matrix<uint16_t> types, Cube<uint8_t> edges, int threads, double seconds,
+nb::tuple count_all(const Matcher& matcher, Matrix<uint16_t> types, Cube<uint8_t> edges, int threads, uint64_t steps,
                     std::optional<nb::callable> progress) {
   const std::vector<SmallGraph> patterns = checked_patterns(types, edges);
   const size_t n = patterns.size();
   const KeepGoing keep_going = watch(std::move(progress));
   auto [counts_out, counts] = make_array<uint64_t>({n});
   auto [complete_out, complete] = make_array<bool>({n});
+  auto [taken_out, taken] = make_array<uint64_t>({n});
   {
     nb::gil_scoped_release release;
-    matcher.count_all(patterns, checked_threads(threads), seconds, keep_going, {counts, n}, {complete, n});
+    matcher.count_all(patterns, checked_threads(threads), steps, keep_going, {counts, n}, {complete, n}, {taken, n});
   }
-  return nb::make_tuple(counts_out, complete_out);
+  return nb::make_tuple(counts_out, complete_out, taken_out);
 }
 
 // (offsets [n + 1], graphs of all patterns, complete [n])
@@ -175,31 +176,31 @@ nb::tuple find_images(const Matcher& matcher, Matrix<uint16_t> types, Cube<uint8
   return nb::make_tuple(fewest_out, covered_out, complete_out, images_out);
 }
 
-nb::tuple pack(const Matcher& matcher, Vector<uint16_t> types, Matrix<uint8_t> edges, int threads, double seconds,
-               std::optional<nb::callable> progress) {
+nb::tuple pack(const Matcher& matcher, Vector<uint16_t> types, Matrix<uint8_t> edges, int threads, uint64_t steps,
+               double seconds, std::optional<nb::callable> progress) {
   const SmallGraph pattern = checked_pattern(types, edges);
   const KeepGoing keep_going = watch(std::move(progress));
   MatchCounts result;
   {
     nb::gil_scoped_release release;
-    result = matcher.pack(pattern, checked_threads(threads), deadline_after(seconds), keep_going);
+    result = matcher.pack(pattern, checked_threads(threads), limit_of(steps, seconds), keep_going);
   }
-  return nb::make_tuple(array_of(result.graphs), array_of(result.counts), result.complete);
+  return nb::make_tuple(array_of(result.graphs), array_of(result.counts), result.complete, result.steps);
 }
 
-nb::tuple list(const Matcher& matcher, Vector<uint16_t> types, Matrix<uint8_t> edges, size_t limit, double seconds,
-               std::optional<nb::callable> progress) {
+nb::tuple list(const Matcher& matcher, Vector<uint16_t> types, Matrix<uint8_t> edges, size_t limit, uint64_t steps,
+               double seconds, std::optional<nb::callable> progress) {
   const SmallGraph pattern = checked_pattern(types, edges);
   const KeepGoing keep_going = watch(std::move(progress));
   MatchList result;
   {
     nb::gil_scoped_release release;
-    result = matcher.list(pattern, limit, deadline_after(seconds), keep_going);
+    result = matcher.list(pattern, limit, limit_of(steps, seconds), keep_going);
   }
   const size_t k = types.size();
   auto [rows_out, rows] = make_array<uint32_t>({result.occurrences.size() / k, k});
   std::copy(result.occurrences.begin(), result.occurrences.end(), rows);
-  return nb::make_tuple(rows_out, result.complete);
+  return nb::make_tuple(rows_out, result.complete, result.steps);
 }
 
 // [n, 3] type, loop and number of nodes of each class
@@ -235,8 +236,9 @@ void bind_match(nanobind::module_& m) {
             new (self) Matcher(graph, fusible, known);
           },
           "graph"_a, "fusible"_a.none(), "of_the_whole"_a.none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
-      .def("count", &count, "node_types"_a, "edges"_a, "coverage"_a, "threads"_a, "seconds"_a, "progress"_a.none())
-      .def("count_all", &count_all, "node_types"_a, "edges"_a, "threads"_a, "seconds"_a, "progress"_a.none())
+      .def("count", &count, "node_types"_a, "edges"_a, "coverage"_a, "threads"_a, "steps"_a, "seconds"_a,
+           "progress"_a.none())
+      .def("count_all", &count_all, "node_types"_a, "edges"_a, "threads"_a, "steps"_a, "progress"_a.none())
       .def("find_graphs", &find_graphs, "node_types"_a, "edges"_a, "offsets"_a, "graphs"_a, "least"_a, "enough"_a,
            "threads"_a, "steps"_a, "progress"_a.none())
       .def("pack_all", &pack_all, "node_types"_a, "edges"_a, "threads"_a, "steps"_a, "progress"_a.none())
@@ -248,6 +250,6 @@ void bind_match(nanobind::module_& m) {
            "progress"_a.none())
       .def("find_images", &find_images, "node_types"_a, "edges"_a, "least"_a, "threads"_a, "steps"_a,
            "progress"_a.none())
-      .def("pack", &pack, "node_types"_a, "edges"_a, "threads"_a, "seconds"_a, "progress"_a.none())
-      .def("list", &list, "node_types"_a, "edges"_a, "limit"_a, "seconds"_a, "progress"_a.none());
+      .def("pack", &pack, "node_types"_a, "edges"_a, "threads"_a, "steps"_a, "seconds"_a, "progress"_a.none())
+      .def("list", &list, "node_types"_a, "edges"_a, "limit"_a, "steps"_a, "seconds"_a, "progress"_a.none());
 }

@@ -16,7 +16,7 @@ Result<T> array_of(const std::vector<T>& values) {
 
 // (graphs [g], occurrences [g], disjoint [g], covered [nodes], first occurrences [n, k], complete)
 nb::tuple answer(const QueryMatcher& matcher, Matrix<uint8_t> types, Cube<uint8_t> edges, size_t limit, int threads,
-                 double seconds, std::optional<nb::callable> progress) {
+                 uint64_t steps, double seconds, std::optional<nb::callable> progress) {
   Query query;
   query.k = checked_size(types.shape(0));
   const size_t k = types.shape(0), kinds = types.shape(1);
@@ -36,7 +36,7 @@ nb::tuple answer(const QueryMatcher& matcher, Matrix<uint8_t> types, Cube<uint8_
   QueryAnswer result;
   {
     nb::gil_scoped_release release;
-    result = matcher.answer(query, limit, checked_threads(threads), deadline_after(seconds), keep_going);
+    result = matcher.answer(query, limit, checked_threads(threads), limit_of(steps, seconds), keep_going);
   }
   auto [rows_out, rows] = make_array<uint32_t>({result.occurrences.size() / k, k});
   std::copy(result.occurrences.begin(), result.occurrences.end(), rows);
@@ -57,5 +57,6 @@ void bind_query(nanobind::module_& m) {
             new (self) QueryMatcher(graph, fusible);
           },
           "graph"_a, "fusible"_a.none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
-      .def("answer", &answer, "node_types"_a, "edges"_a, "limit"_a, "threads"_a, "seconds"_a, "progress"_a.none());
+      .def("answer", &answer, "node_types"_a, "edges"_a, "limit"_a, "threads"_a, "steps"_a, "seconds"_a,
+           "progress"_a.none());
 }

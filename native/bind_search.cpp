@@ -10,6 +10,7 @@
 #include "growth_limits.hpp"
 #include "joins.hpp"
 #include "list_supports.hpp"
+#include "parts.hpp"
 #include "priorities.hpp"
 
 namespace grade {
@@ -119,6 +120,19 @@ std::vector<SmallGraph> patterns_of(const Matrix<uint16_t>& types, const Cube<ui
   return patterns;
 }
 
+// [patterns, k + 1] rows of the kept patterns, or -1
+Result<int64_t> parts_among(Matrix<uint16_t> types, Cube<uint8_t> edges, Matrix<uint16_t> kept_types,
+                            Cube<uint8_t> kept_edges, int threads) {
+  const std::vector<SmallGraph> patterns = patterns_of(types, edges), kept = patterns_of(kept_types, kept_edges);
+  auto [result, data] = make_array<int64_t>({patterns.size(), size_t(types.shape(1))});
+  {
+    nb::gil_scoped_release release;
+    const std::vector<int64_t> found = connected_parts(patterns, kept, checked_threads(threads));
+    std::copy(found.begin(), found.end(), data);
+  }
+  return result;
+}
+
 // (types, edges, automorphisms, parts [m, k + 1]); where there are more than `most`, a number that they do not exceed.
 nb::object join(Matrix<uint16_t> types, Cube<uint8_t> edges, Matrix<uint16_t> pair_types,
                               Cube<uint8_t> pair_edges, size_t most, int threads,
@@ -157,6 +171,7 @@ void bind_search(nanobind::module_& m) {
         "most_edges"_a, "threads"_a, "progress"_a.none());
   m.def("join_patterns", &join, "node_types"_a, "edges"_a, "pair_types"_a, "pair_edges"_a, "most"_a, "threads"_a,
         "progress"_a.none());
+  m.def("connected_parts", &parts_among, "node_types"_a, "edges"_a, "kept_types"_a, "kept_edges"_a, "threads"_a);
   m.def("growth_counts", &growth_counts, "graph"_a, "occurrences"_a, "allowed"_a, "distance"_a, "steps_left"_a,
         "most_in"_a, "most_out"_a, "most_edges"_a, "fusible"_a.none(), "threads"_a, "progress"_a.none());
   m.def("list_supports", &supports_of_lists, "graph"_a, "offsets"_a, "occurrences"_a, "threads"_a,

@@ -7,43 +7,12 @@
 #include <mutex>
 #include <set>
 
+#include "parts.hpp"
+
 namespace grade {
 namespace {
 
 using Order = std::array<uint8_t, kMaxSize>;
-
-SmallGraph without(const SmallGraph& graph, int node) {
-  SmallGraph part{};
-  part.k = graph.k - 1;
-  for (int i = 0, p = 0; i < graph.k; ++i) {
-    if (i == node) continue;
-    part.types[p] = graph.types[i];
-    for (int j = 0, q = 0; j < graph.k; ++j) {
-      if (j != node) part.edges[p * part.k + q++] = graph.edges[i * graph.k + j];
-    }
-    ++p;
-  }
-  return part;
-}
-
-bool connected(const SmallGraph& graph) {
-  std::array<uint16_t, kMaxSize> near{};
-  for (int i = 0; i < graph.k; ++i) {
-    for (int j = 0; j < graph.k; ++j) {
-      if (!graph.edges[i * graph.k + j]) continue;
-      near[i] |= static_cast<uint16_t>(1u << j);
-      near[j] |= static_cast<uint16_t>(1u << i);
-    }
-  }
-  uint16_t reached = 1, frontier = 1;
-  while (frontier) {
-    const int node = std::countr_zero(frontier);
-    const auto fresh = static_cast<uint16_t>(near[node] & ~reached);
-    frontier = static_cast<uint16_t>((frontier & (frontier - 1)) | fresh);
-    reached |= fresh;
-  }
-  return std::popcount(reached) == graph.k;
-}
 
 // How one node hangs at a part: its type and self-loop, and its edges to and from each place of the part.
 struct Attachment {

@@ -35,6 +35,21 @@ void sum_by_graph(const Graph& graph, Found& found, MatchCounts& result) {
   }
 }
 
+// Pieces of work that a thread was given together, and what it found.
+struct Done {
+  size_t begin, end;
+  uint64_t steps;
+  size_t found_begin, found_end;  // in the thread's list
+  bool whole;                     // false: given up on the way
+};
+
+// What counting with a limit comes to.
+struct Spent {
+  uint64_t steps = 0;        // kCutOff if they did not suffice
+  uint32_t cut = UINT32_MAX;  // then the root at which it ended
+  bool whole() const { return steps != kCutOff; }
+};
+
 // One search for each thread, made when it is first needed.
 template <class Conn>
 class Crew {
@@ -46,50 +61,129 @@ class Crew {
     return *searches_[i];
   }
 
-  // Every root's occurrences, in any order. False when it was cut off.
-  bool count(const MatchPlan& plan, int threads, Deadline deadline, const KeepGoing& keep_going, uint8_t* covered,
-             Found& found) {
+  // Every root's occurrences, in any order. Where the steps do not suffice, those of the first roots, as many as they
+  // suffice for, and a part of the next one's.
+  Spent count(const MatchPlan& plan, int threads, const Limit& limit, const KeepGoing& keep_going, uint8_t* covered,
+              Found& found) {
     find_roots(index_, plan, roots_);
     found.clear();
     MatchSearch<Conn>& trial = member(0);
-    trial.prepare(plan, MatchGoal::kCount, deadline, kTrial);
+    trial.prepare(plan, MatchGoal::kCount, limit.deadline);
     trial.covered = covered;
+    const uint64_t most = std::min(kTrial, limit.steps);
+    uint64_t steps = 0;
     size_t done = 0;
     for (; done < roots_.size(); ++done) {
+      trial.begin_unit(most - steps);
       trial.from(roots_[done]);
-      if (trial.aborted()) break;  // what this root has brought is left out and found again below
+      if (trial.aborted() || trial.steps() > most - steps) break;  // left out here and found again below
+      steps += trial.steps();
       if (trial.found) found.emplace_back(roots_[done], trial.found);
     }
-    if (done == roots_.size()) return true;
+    if (done == roots_.size()) return {steps};
+    return count_rest(plan, done, steps, threads, limit, keep_going, covered, found);
+  }
 
+ private:
+  Spent count_rest(const MatchPlan& plan, size_t first, uint64_t steps, int threads, const Limit& limit,
+                   const KeepGoing& keep_going, uint8_t* covered, Found& found) {
     // Where there are few roots, one of them may be a hub with most of the work: share it out by its neighbours.
-    const size_t left = roots_.size() - done;
+    const size_t left = roots_.size() - first;
     const uint32_t slices = plan.core > 1 && left < size_t(256) * threads ? 64 : 1;
-    const size_t chunk = std::clamp<size_t>(left / (size_t(256) * threads), 1, 64);
-    std::vector<Found> shares(threads);
+    const size_t chunk = slices > 1 ? 1 : std::clamp<size_t>(left / (size_t(256) * threads), 1, 64);
+    std::vector<Found> founds(threads);
+    std::vector<std::vector<Done>> dones(threads);
+    std::atomic<uint64_t> finished{steps};
     for (int t = 0; t < threads; ++t) {
-      member(t).prepare(plan, MatchGoal::kCount, deadline);
+      member(t).prepare(plan, MatchGoal::kCount, limit.deadline);
       member(t).covered = covered;
     }
     parallel_chunks(left * slices, chunk, threads, keep_going,
                     [&](int thread, size_t begin, size_t end, const std::atomic<bool>& stop) {
                       MatchSearch<Conn>& search = *searches_[thread];
                       search.watch(stop);
+                      Found& mine = founds[thread];
+                      const size_t found_begin = mine.size();
+                      search.begin_unit(limit.steps, &finished);
                       for (size_t unit = begin; unit < end; ++unit) {
-                        const uint32_t root = roots_[done + unit / slices];
+                        const uint32_t root = roots_[first + unit / slices];
                         search.from(root, static_cast<uint32_t>(unit % slices), slices);
-                        if (search.found) shares[thread].emplace_back(root, search.found);
+                        if (search.found) mine.emplace_back(root, search.found);
                       }
+                      // Each slice looks at the root and its neighbours again, which is no step of the whole.
+                      const bool again = begin % slices != 0 && !search.aborted();
+                      const uint64_t repeated =
+                          again ? 1 + index_.graph().neighbours(roots_[first + begin / slices]).size() : 0;
+                      const uint64_t own = search.steps() - repeated;
+                      dones[thread].push_back({begin, end, own, found_begin, mine.size(), !search.aborted()});
+                      if (!search.aborted()) finished += own;
                     });
-    bool complete = true;
-    for (int t = 0; t < threads; ++t) {
-      found.insert(found.end(), shares[t].begin(), shares[t].end());
-      complete &= !member(t).aborted();
+    bool whole = finished <= limit.steps;
+    for (const auto& each : dones) {
+      for (const Done& done : each) whole &= done.whole;
     }
-    return complete;
+    if (whole || std::chrono::steady_clock::now() >= limit.deadline) {
+      for (const Found& each : founds) found.insert(found.end(), each.begin(), each.end());
+      return whole ? Spent{finished} : Spent{kCutOff};
+    }
+    Spent spent{steps};
+    // On a thread of its own, so that it can be stopped.
+    parallel_chunks(1, 1, 1, keep_going, [&](int, size_t, size_t, const std::atomic<bool>& stop) {
+      spent = first_ones(first, slices, steps, limit, founds, dones, stop, found);
+    });
+    return spent;
   }
 
- private:
+  // Of what the threads have done when the steps ran out: what the first roots brought. Roots that were given up on the
+  // way are done again.
+  Spent first_ones(size_t first, uint32_t slices, uint64_t steps, const Limit& limit, const std::vector<Found>& founds,
+                   const std::vector<std::vector<Done>>& dones, const std::atomic<bool>& stop, Found& found) {
+    struct Piece {
+      size_t begin, end;  // roots
+      uint64_t steps = 0;
+      bool whole = true;
+      std::vector<std::pair<int, const Done*>> parts = {};
+    };
+    std::vector<std::pair<int, const Done*>> order;
+    for (size_t t = 0; t < dones.size(); ++t) {
+      for (const Done& done : dones[t]) order.emplace_back(static_cast<int>(t), &done);
+    }
+    std::sort(order.begin(), order.end(), [](auto& a, auto& b) { return a.second->begin < b.second->begin; });
+    size_t at = 0;
+    MatchSearch<Conn>& search = member(0);
+    search.watch(stop);
+    for (size_t root = first; root < roots_.size();) {
+      Piece piece{root, root + 1};
+      for (; at < order.size() && order[at].second->begin / slices == root - first; ++at) {
+        const Done& done = *order[at].second;
+        piece.end = std::max(piece.end, first + (done.end + slices - 1) / slices);
+        piece.steps += done.steps;
+        piece.whole &= done.whole;
+        piece.parts.push_back(order[at]);
+      }
+      piece.whole &= !piece.parts.empty() && (slices == 1 || piece.parts.size() == slices);
+      if (piece.whole && piece.steps <= limit.steps - steps) {
+        steps += piece.steps;
+        for (const auto& [thread, done] : piece.parts) {
+          const auto begin = founds[thread].begin();
+          found.insert(found.end(), begin + static_cast<int64_t>(done->found_begin),
+                       begin + static_cast<int64_t>(done->found_end));
+        }
+        root = piece.end;
+        continue;
+      }
+      for (; root < piece.end; ++root) {
+        search.begin_unit(limit.steps - steps);
+        search.from(roots_[root]);
+        const bool whole = !search.aborted() && search.steps() <= limit.steps - steps;
+        if (whole) steps += search.steps();
+        if (search.found) found.emplace_back(roots_[root], search.found);
+        if (!whole) return {kCutOff, roots_[root]};
+      }
+    }
+    return {steps};
+  }
+
   const MatchIndex& index_;
   const FusibleIndex* fusible_;
   std::vector<std::unique_ptr<MatchSearch<Conn>>> searches_;
@@ -114,22 +208,28 @@ auto Matcher::with_search(Use&& use) const {
   return use(crew);
 }
 
-MatchCounts Matcher::count(const SmallGraph& pattern, bool coverage, int threads, Deadline deadline,
+MatchCounts Matcher::count(const SmallGraph& pattern, bool coverage, int threads, const Limit& limit,
                            const KeepGoing& keep_going) const {
   const MatchPlan plan = plan_match(index_, pattern, fusible_ != nullptr);
   return with_search([&](auto& crew) {
     std::vector<uint8_t> covered(coverage ? graph_.nodes() : 0, 0);
     Found found;
     MatchCounts result;
-    result.complete = crew.count(plan, threads, deadline, keep_going, coverage ? covered.data() : nullptr, found);
+    const Spent spent = crew.count(plan, threads, limit, keep_going, coverage ? covered.data() : nullptr, found);
+    result.complete = spent.whole();
+    result.steps = spent.steps;
     sum_by_graph(graph_, found, result);
-    if (coverage) result.covered = static_cast<uint64_t>(std::count(covered.begin(), covered.end(), uint8_t{1}));
+    if (coverage) {  // nodes of graphs that were done with
+      const uint32_t end = spent.cut == UINT32_MAX ? graph_.nodes() : graph_.begin_of(graph_.graph_of(spent.cut));
+      result.covered = static_cast<uint64_t>(std::count(covered.begin(), covered.begin() + end, uint8_t{1}));
+    }
     return result;
   });
 }
 
-void Matcher::count_all(std::span<const SmallGraph> patterns, int threads, double seconds, const KeepGoing& keep_going,
-                        std::span<uint64_t> counts, std::span<bool> complete) const {
+void Matcher::count_all(std::span<const SmallGraph> patterns, int threads, uint64_t most_steps,
+                        const KeepGoing& keep_going, std::span<uint64_t> counts, std::span<bool> complete,
+                        std::span<uint64_t> steps) const {
   with_search([&](auto& crew) {
     Found found;
     size_t i = 0;
@@ -144,7 +244,9 @@ void Matcher::count_all(std::span<const SmallGraph> patterns, int threads, doubl
         if (!whole(0)) throw Stopped();
       }
       const MatchPlan plan = plan_match(index_, patterns[i], fusible_ != nullptr);
-      complete[i] = crew.count(plan, threads, deadline_after(seconds), whole, nullptr, found);
+      const Spent spent = crew.count(plan, threads, {most_steps}, whole, nullptr, found);
+      complete[i] = spent.whole();
+      steps[i] = spent.steps;
       counts[i] = 0;
       for (const auto& entry : found) counts[i] = plus(counts[i], entry.second);
       if (counts[i] == UINT64_MAX) complete[i] = false;
@@ -152,7 +254,7 @@ void Matcher::count_all(std::span<const SmallGraph> patterns, int threads, doubl
   });
 }
 
-MatchCounts Matcher::pack(const SmallGraph& pattern, int threads, Deadline deadline,
+MatchCounts Matcher::pack(const SmallGraph& pattern, int threads, const Limit& limit,
                           const KeepGoing& keep_going) const {
   const MatchPlan plan = plan_match(index_, pattern, fusible_ != nullptr);
   std::vector<uint32_t> roots, starts;  // the first root of each graph
@@ -168,58 +270,95 @@ MatchCounts Matcher::pack(const SmallGraph& pattern, int threads, Deadline deadl
   MatchCounts result;
   if (graphs == 0) return result;
   return with_search([&](auto& crew) {
-    std::vector<Found> shares(threads);
-    for (int t = 0; t < threads; ++t) crew.member(t).prepare(plan, MatchGoal::kPack, deadline);
+    struct Taken {
+      uint64_t disjoint = 0, steps = 0;
+      bool whole = false;
+    };
+    std::vector<Taken> taken(graphs);
+    std::atomic<uint64_t> finished{0};
+    for (int t = 0; t < threads; ++t) crew.member(t).prepare(plan, MatchGoal::kPack, limit.deadline);
+    auto take_in = [&](auto& search, size_t g) {
+      Taken& mine = taken[g] = {};
+      for (size_t i = starts[g]; i < starts[g + 1]; ++i) {
+        search.from(roots[i]);
+        mine.disjoint += search.found;
+      }
+      mine.steps = search.steps();
+      mine.whole = !search.aborted();
+    };
     parallel_chunks(graphs, 1, threads, keep_going,
                     [&](int thread, size_t begin, size_t end, const std::atomic<bool>& stop) {
                       auto& search = crew.member(thread);
                       search.watch(stop);
                       for (size_t g = begin; g < end; ++g) {
-                        for (size_t i = starts[g]; i < starts[g + 1]; ++i) {
-                          search.from(roots[i]);
-                          if (search.found) shares[thread].emplace_back(roots[i], search.found);
-                        }
+                        search.begin_unit(limit.steps, &finished);
+                        take_in(search, g);
+                        if (taken[g].whole) finished += taken[g].steps;
                       }
                     });
-    Found found;
-    for (int t = 0; t < threads; ++t) {
-      found.insert(found.end(), shares[t].begin(), shares[t].end());
-      result.complete &= !crew.member(t).aborted();
-    }
-    sum_by_graph(graph_, found, result);
+    const bool late = std::chrono::steady_clock::now() >= limit.deadline;
+    parallel_chunks(1, 1, 1, keep_going, [&](int, size_t, size_t, const std::atomic<bool>& stop) {
+      auto& search = crew.member(0);
+      search.watch(stop);
+      for (size_t g = 0; g < graphs; ++g) {
+        const uint64_t left = limit.steps - result.steps;
+        if (!late && !(taken[g].whole && taken[g].steps <= left)) {  // given up for later graphs, or here it ends
+          search.begin_unit(left);
+          take_in(search, g);
+        }
+        const bool whole = taken[g].whole && taken[g].steps <= left;
+        if (taken[g].disjoint) {
+          result.graphs.push_back(graph_.graph_of(roots[starts[g]]));
+          result.counts.push_back(taken[g].disjoint);
+        }
+        if (whole) {
+          result.steps += taken[g].steps;
+          continue;
+        }
+        result.complete = false;
+        if (!late) break;
+      }
+    });
+    if (!result.complete) result.steps = kCutOff;
     return result;
   });
 }
 
-MatchList Matcher::list(const SmallGraph& pattern, size_t limit, Deadline deadline,
+MatchList Matcher::list(const SmallGraph& pattern, size_t most, const Limit& limit,
                         const KeepGoing& keep_going) const {
   const MatchPlan plan = plan_match(index_, pattern, fusible_ != nullptr);
   std::vector<uint32_t> roots;
   find_roots(index_, plan, roots);
   MatchList result;
-  if (roots.empty() || limit == 0) {
+  if (roots.empty() || most == 0) {
     result.complete = roots.empty();
     return result;
   }
   return with_search([&](auto& crew) {
     auto& search = crew.member(0);
-    search.prepare(plan, MatchGoal::kList, deadline, UINT64_MAX, limit);
+    search.prepare(plan, MatchGoal::kList, limit.deadline, UINT64_MAX, most);
     // One thread, so that the order is that of the roots and no more is found than asked for.
     parallel_chunks(roots.size(), 64, 1, keep_going,
                     [&](int, size_t begin, size_t end, const std::atomic<bool>& stop) {
                       search.watch(stop);
-                      for (size_t i = begin; i < end && !search.full(); ++i) search.from(roots[i]);
+                      for (size_t i = begin; i < end && !search.full() && result.steps != kCutOff; ++i) {
+                        const uint64_t left = limit.steps - result.steps;
+                        search.begin_unit(left);
+                        search.from(roots[i]);
+                        const bool whole = !search.aborted() && search.steps() <= left;
+                        result.steps = whole ? result.steps + search.steps() : kCutOff;
+                      }
                     });
     result.occurrences = std::move(search.rows);
-    result.complete = !search.aborted() && !search.full();
+    result.complete = result.steps != kCutOff && !search.full();
     return result;
   });
 }
 
-Deadline deadline_after(double seconds) {
-  const auto now = std::chrono::steady_clock::now();
-  if (!(seconds < 1e9)) return Deadline::max();  // about 30 years
-  return now + std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(seconds));
+Limit limit_of(uint64_t steps, double seconds) {
+  if (!(seconds < 1e9)) return {steps};  // about 30 years
+  using Clock = std::chrono::steady_clock;
+  return {steps, Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))};
 }
 
 }  // namespace grade

@@ -14,17 +14,28 @@ namespace grade {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
+// How much one question may take. Steps are counted alike on any machine, for any number of threads and in any slices
+// of a set: the steps of a whole are those of its graphs. So it does not depend on the load whether a number is exact.
+struct Limit {
+  uint64_t steps = UINT64_MAX;
+  Deadline deadline = Deadline::max();
+};
+
 struct MatchCounts {
   std::vector<uint32_t> graphs;     // those with an occurrence, ascending
   std::vector<uint64_t> counts;     // [graphs] number of node sets
   std::optional<uint64_t> covered;  // nodes that lie in an occurrence
   bool complete = true;  // false: cut off, or past 2^64 - 1 in a graph; then the numbers are lower bounds
+  uint64_t steps = 0;    // that it took; kCutOff if these did not suffice
 };
 
 struct MatchList {
   std::vector<uint32_t> occurrences;  // [n, k] ids of the graph set, ascending in a row
   bool complete = true;               // false: there may be more
+  uint64_t steps = 0;                 // that it took; kCutOff if these did not suffice
 };
+
+constexpr uint64_t kCutOff = UINT64_MAX;
 
 // Which graphs to look at for each pattern: offsets [patterns + 1] into `graphs`, ascending; empty offsets: at all.
 struct GraphQuery {
@@ -39,22 +50,23 @@ struct GraphsOfPatterns {
 };
 
 // Occurrences have a fixed order, given by pattern and graph set alone, in which `list` and `pack` take them; graphs
-// come one after the other. When nothing is cut off, no result depends on the number of threads.
+// come one after the other. No result depends on the number of threads: where the steps do not suffice, what comes first
+// in that order is counted. Only a deadline cuts off at a place that depends on the machine.
 // With `fusible`, only fusible occurrences exist.
 class Matcher {
  public:
   // `of_the_whole`: populations of the larger set of which the graph is a slice; empty: it is no slice.
   Matcher(const Graph& graph, const FusibleIndex* fusible, std::span<const ClassSize> of_the_whole = {});
 
-  MatchCounts count(const SmallGraph& pattern, bool coverage, int threads, Deadline deadline,
+  MatchCounts count(const SmallGraph& pattern, bool coverage, int threads, const Limit& limit,
                     const KeepGoing& keep_going) const;
 
-  // Many patterns, each with its own time: total counts (2^64 - 1 at most) and whether they are complete.
-  void count_all(std::span<const SmallGraph> patterns, int threads, double seconds, const KeepGoing& keep_going,
-                 std::span<uint64_t> counts, std::span<bool> complete) const;
+  // Many patterns, each with its own limit: total counts (2^64 - 1 at most), whether they are complete, and steps.
+  void count_all(std::span<const SmallGraph> patterns, int threads, uint64_t most_steps, const KeepGoing& keep_going,
+                 std::span<uint64_t> counts, std::span<bool> complete, std::span<uint64_t> steps) const;
 
   // Takes each occurrence that shares no node with those taken before it: their number in each graph.
-  MatchCounts pack(const SmallGraph& pattern, int threads, Deadline deadline, const KeepGoing& keep_going) const;
+  MatchCounts pack(const SmallGraph& pattern, int threads, const Limit& limit, const KeepGoing& keep_going) const;
 
   // Supports of many patterns, each found by asking whether there is an occurrence rather than by counting them
   // (match_supports.cpp). A search that takes more than `steps` gives up: what it found is a lower bound.
@@ -84,8 +96,8 @@ class Matcher {
   std::vector<uint32_t> nodes_of(const SmallGraph& pattern, std::span<const uint8_t> blocked, bool disjoint,
                                  uint64_t steps, const KeepGoing& keep_going) const;
 
-  // The first `limit` occurrences.
-  MatchList list(const SmallGraph& pattern, size_t limit, Deadline deadline, const KeepGoing& keep_going) const;
+  // The first `most` occurrences.
+  MatchList list(const SmallGraph& pattern, size_t most, const Limit& limit, const KeepGoing& keep_going) const;
 
  private:
   template <class Use>
@@ -96,6 +108,6 @@ class Matcher {
   const FusibleIndex* fusible_;
 };
 
-Deadline deadline_after(double seconds);
+Limit limit_of(uint64_t steps, double seconds);
 
 }  // namespace grade

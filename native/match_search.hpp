@@ -29,17 +29,17 @@ class MatchSearch {
     if (fusible_) convex_.emplace(graph_, *fusible_);
   }
 
-  // Gives up after so many steps; finds at most `limit` rows.
+  // Gives up after so many steps, or at the deadline; finds at most `limit` rows.
   void prepare(const MatchPlan& plan, MatchGoal goal, Deadline deadline, uint64_t steps = UINT64_MAX,
                size_t limit = SIZE_MAX) {
     plan_ = &plan;
     goal_ = goal;
     deadline_ = deadline;
     stop_ = nullptr;
-    steps_ = next_look_ = 0;
-    most_steps_ = steps;
+    finished_ = nullptr;
     limit_ = limit;
-    aborted_ = full_ = false;
+    full_ = false;
+    begin_unit(steps);
     for (int s = 0; s < plan.core + plan.groups; ++s) {
       required_[s] = Conn{};
       for (int place = 0; place < std::min(s, plan.core); ++place) {
@@ -47,8 +47,17 @@ class MatchSearch {
       }
     }
     if (goal == MatchGoal::kPack && used_.empty()) used_.assign(graph_.largest(), 0);
+  }
+
+  // A piece of the work that has so many steps, less those that all threads have finished meanwhile.
+  void begin_unit(uint64_t steps, const std::atomic<uint64_t>* finished = nullptr) {
+    steps_ = next_look_ = 0;
+    most_steps_ = steps;
+    finished_ = finished;
+    aborted_ = false;
     forget_used();
   }
+  uint64_t steps() const { return steps_; }  // of the present piece
 
   void watch(const std::atomic<bool>& stop) { stop_ = &stop; }
   bool aborted() const { return aborted_; }  // by the deadline, the flag or the number of steps
@@ -81,7 +90,8 @@ class MatchSearch {
     steps_ += work;
     if (steps_ >= next_look_) {
       next_look_ = steps_ + 4096;
-      if (steps_ > most_steps_ || (stop_ && stop_->load(std::memory_order_relaxed)) ||
+      const uint64_t others = finished_ ? finished_->load(std::memory_order_relaxed) : 0;
+      if (steps_ > most_steps_ || others > most_steps_ - steps_ || (stop_ && stop_->load(std::memory_order_relaxed)) ||
           (deadline_ != Deadline::max() && std::chrono::steady_clock::now() >= deadline_)) {
         aborted_ = unwind_ = true;
       }
@@ -233,6 +243,7 @@ class MatchSearch {
   std::array<Conn, kMaxSize> required_;  // [step]
   Deadline deadline_;
   const std::atomic<bool>* stop_ = nullptr;
+  const std::atomic<uint64_t>* finished_ = nullptr;
   uint64_t steps_ = 0, next_look_ = 0, most_steps_ = UINT64_MAX;
   size_t limit_ = SIZE_MAX;
   bool aborted_ = false, full_ = false, unwind_ = false;

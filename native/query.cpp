@@ -104,24 +104,31 @@ class Search {
   std::vector<uint32_t> rows;
 
   Search(const Graph& graph, const FusibleIndex* fusible, const Plan& plan, int k, size_t classes, Deadline deadline,
-         std::vector<uint8_t>& covered, std::vector<uint8_t>& used)
+         const std::atomic<uint64_t>& finished, std::vector<uint8_t>& covered, std::vector<uint8_t>& used)
       : graph_(graph), fusible_(fusible), plan_(plan), k_(k), classes_(classes), arcs_(graph.arc_classes() + 1),
-        deadline_(deadline), covered_(covered), used_(used) {
+        deadline_(deadline), finished_(finished), covered_(covered), used_(used) {
     if (fusible) convex_.emplace(graph, *fusible);
   }
 
   bool aborted() const { return aborted_; }
 
-  // All occurrences of one graph; keeps at most `limit` of them.
-  void from(size_t owner, size_t limit, const std::atomic<bool>& stop, uint64_t& count, uint64_t& disjoint) {
-    count_ = disjoint_ = 0;
+  uint64_t steps() const { return steps_; }  // in the present graph
+
+  // All occurrences of one graph, in so many steps, less those that all threads have finished; keeps at most `limit`.
+  void from(size_t owner, size_t limit, uint64_t most_steps, const std::atomic<bool>& stop, uint64_t& count,
+            uint64_t& disjoint) {
+    count_ = disjoint_ = steps_ = next_look_ = 0;
+    most_steps_ = most_steps;
+    aborted_ = false;
     limit_ = limit;
     stop_ = &stop;
     owner_ = owner;
     first_ = graph_.begin_of(owner);
     rows.clear();
+    std::fill(covered_.begin() + first_, covered_.begin() + graph_.end_of(owner), 0);
+    std::fill(used_.begin() + first_, used_.begin() + graph_.end_of(owner), 0);
     for (uint32_t node = first_; node < graph_.end_of(owner) && !aborted_; ++node) {
-      tick();
+      if (tick()) break;
       if (!fits_class(0, node)) continue;
       members_[0] = node;
       extend(1);
@@ -132,9 +139,13 @@ class Search {
 
  private:
   bool tick() {
-    if (++steps_ % 4096 == 0 && (stop_->load(std::memory_order_relaxed) ||
-                                 (deadline_ != Deadline::max() && std::chrono::steady_clock::now() >= deadline_))) {
-      aborted_ = true;
+    if (++steps_ >= next_look_) {
+      next_look_ = steps_ + 4096;
+      const uint64_t others = finished_.load(std::memory_order_relaxed);
+      if (steps_ > most_steps_ || others > most_steps_ - steps_ || stop_->load(std::memory_order_relaxed) ||
+          (deadline_ != Deadline::max() && std::chrono::steady_clock::now() >= deadline_)) {
+        aborted_ = true;
+      }
     }
     return aborted_;
   }
@@ -240,13 +251,14 @@ class Search {
   const int k_;
   const size_t classes_, arcs_;
   const Deadline deadline_;
+  const std::atomic<uint64_t>& finished_;
   std::optional<ConvexityTest> convex_;
   std::vector<uint8_t>&covered_, &used_;  // [nodes], in the core's numbers
   const std::atomic<bool>* stop_ = nullptr;
   std::array<uint32_t, kMaxSize> members_{};                     // [position]
   std::array<std::array<uint32_t, kMaxSize>, kMaxSize> arc_{};   // [position][position]
   std::array<int, kMaxSize> rank_{}, image_{};
-  uint64_t steps_ = 0, count_ = 0, disjoint_ = 0;
+  uint64_t steps_ = 0, next_look_ = 0, most_steps_ = 0, count_ = 0, disjoint_ = 0;
   size_t limit_ = 0, owner_ = 0;
   uint32_t first_ = 0;
   bool aborted_ = false;
@@ -262,7 +274,7 @@ size_t QueryMatcher::node_types() const {
   return types;
 }
 
-QueryAnswer QueryMatcher::answer(const Query& query, size_t limit, int threads, Deadline deadline,
+QueryAnswer QueryMatcher::answer(const Query& query, size_t most, int threads, const Limit& limit,
                                  const KeepGoing& keep_going) const {
   const Graph& graph = graph_;
   size_t classes = 0;
@@ -270,20 +282,46 @@ QueryAnswer QueryMatcher::answer(const Query& query, size_t limit, int threads, 
   const Plan plan = Planner(graph, query).plan(classes);
   std::vector<uint8_t> covered(graph.nodes(), 0), used(graph.nodes(), 0);
   std::vector<uint64_t> counts(graph.graphs(), 0), disjoint(graph.graphs(), 0);
-  std::vector<std::vector<uint32_t>> rows(limit ? graph.graphs() : 0);
+  std::vector<std::vector<uint32_t>> rows(most ? graph.graphs() : 0);
+  std::vector<uint64_t> steps(graph.graphs(), 0);
+  std::vector<uint8_t> whole(graph.graphs(), 0);
+  std::atomic<uint64_t> finished{0};
   std::vector<std::unique_ptr<Search>> crew;
   for (int t = 0; t < threads; ++t) {
-    crew.push_back(std::make_unique<Search>(graph, fusible_, plan, query.k, classes, deadline, covered, used));
+    crew.push_back(
+        std::make_unique<Search>(graph, fusible_, plan, query.k, classes, limit.deadline, finished, covered, used));
   }
+  auto from = [&](Search& search, size_t g, uint64_t most_steps, const std::atomic<bool>& stop) {
+    search.from(g, most, most_steps, stop, counts[g], disjoint[g]);
+    if (most) rows[g] = std::move(search.rows);
+    steps[g] = search.steps();
+    whole[g] = !search.aborted();
+  };
   parallel_chunks(graph.graphs(), 1, threads, keep_going,
                   [&](int thread, size_t begin, size_t end, const std::atomic<bool>& stop) {
-                    for (size_t g = begin; g < end && !crew[thread]->aborted(); ++g) {
-                      crew[thread]->from(g, limit, stop, counts[g], disjoint[g]);
-                      if (limit) rows[g] = std::move(crew[thread]->rows);
+                    for (size_t g = begin; g < end; ++g) {
+                      from(*crew[thread], g, limit.steps, stop);
+                      if (whole[g]) finished += steps[g];
                     }
                   });
   QueryAnswer result;
-  for (const auto& search : crew) result.complete &= !search->aborted();
+  result.complete = finished <= limit.steps && std::ranges::all_of(whole, [](uint8_t each) { return each != 0; });
+  if (!result.complete && std::chrono::steady_clock::now() < limit.deadline) {
+    // The first graphs, as many as the steps suffice for, and a part of the next one: whoever did what.
+    finished = 0;
+    parallel_chunks(1, 1, 1, keep_going, [&](int, size_t, size_t, const std::atomic<bool>& stop) {
+      uint64_t left = limit.steps;
+      size_t g = 0;
+      for (; g < graph.graphs(); ++g) {
+        if (!whole[g] || steps[g] > left) from(*crew[0], g, left, stop);
+        if (!whole[g] || steps[g] > left) break;
+        left -= steps[g];
+      }
+      for (size_t later = g + 1; later < graph.graphs(); ++later) counts[later] = disjoint[later] = 0;
+      const size_t end = g < graph.graphs() ? graph.end_of(g) : graph.nodes();
+      std::fill(covered.begin() + static_cast<int64_t>(end), covered.end(), 0);
+    });
+  }
   result.covered.assign(graph.nodes(), 0);
   for (uint32_t node = 0; node < graph.nodes(); ++node) result.covered[graph.original(node)] = covered[node];
   for (size_t g = 0; g < graph.graphs(); ++g) {
@@ -291,8 +329,8 @@ QueryAnswer QueryMatcher::answer(const Query& query, size_t limit, int threads, 
     result.graphs.push_back(static_cast<uint32_t>(g));
     result.counts.push_back(counts[g]);
     result.disjoint.push_back(disjoint[g]);
-    if (!limit) continue;
-    const size_t space = limit * query.k - result.occurrences.size();
+    if (!most) continue;
+    const size_t space = most * query.k - result.occurrences.size();
     result.occurrences.insert(result.occurrences.end(), rows[g].begin(),
                               rows[g].begin() + static_cast<int64_t>(std::min(space, rows[g].size())));
   }

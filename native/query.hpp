@@ -25,7 +25,7 @@ struct QueryAnswer {
   std::vector<uint64_t> disjoint;     // [graphs] occurrences that share no node, taken greedily in a fixed order
   std::vector<uint8_t> covered;       // [nodes of the graph set] 1 where a node lies in an occurrence
   std::vector<uint32_t> occurrences;  // [n, k] the first ones, graph by graph
-  bool complete = true;               // false: cut off by the deadline
+  bool complete = true;               // false: cut off by the limit
 };
 
 // With `fusible`, only the occurrences that a compiler could fuse, as in `Matcher`.
@@ -37,8 +37,8 @@ class QueryMatcher {
   size_t node_types() const;
 
   // Throws BadInput for a query that is not connected through edges that it demands. No result depends on the number
-  // of threads, unless the deadline cuts it off.
-  QueryAnswer answer(const Query& query, size_t limit, int threads, Deadline deadline,
+  // of threads, unless a deadline cuts it off.
+  QueryAnswer answer(const Query& query, size_t most, int threads, const Limit& limit,
                      const KeepGoing& keep_going) const;
 
  private:

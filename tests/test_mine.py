@@ -198,8 +198,9 @@ def test_counts_that_a_budget_cut_short_are_not_stored(tmp_path: Path, monkeypat
     from grade.support import Support
     from grade.verify import Verifier
 
-    def cut_off(verifier: Any, pattern: Any, seconds: float, **_: Any) -> Support:
-        assert seconds < 100.0
+    def cut_off(verifier: Any, pattern: Any, seconds: float, clock: float, **_: Any) -> Support:
+        assert clock < seconds == 100.0
+        verifier.late = True
         return Support(1, "lower bound", graphs=1, disjoint=1, coverage=5)
 
     long = {"seconds_per_pattern": 100.0}

@@ -261,6 +261,15 @@ def stratified(
     """occurrences [n, k], weights [n], pattern_ids [n], node_types [m, k], edges [m, k, k], automorphisms [m], counts
     [m], exact [m]."""
 
+def connected_parts(
+    node_types: NDArray[np.uint16],
+    edges: NDArray[np.uint8],
+    kept_types: NDArray[np.uint16],
+    kept_edges: NDArray[np.uint8],
+    threads: int,
+) -> NDArray[np.int64]:
+    """[n, k + 1] the row of the kept canonical k-pattern that remains of each (k+1)-pattern without a node, or -1."""
+
 def growth_counts(
     graph: Graph,
     occurrences: NDArray[np.uint32],
@@ -453,40 +462,43 @@ class Matcher:
         edges: NDArray[np.uint8],
         coverage: bool,
         threads: int,
+        steps: int,
         seconds: float,
         progress: Callable[..., bool | None] | None,
-    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], int, bool]:
-        """(graphs with an occurrence [g], counts [g], covered nodes or -1, complete)."""
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], int, bool, int]:
+        """(graphs with an occurrence [g], counts [g], covered nodes or -1, complete, steps; 2^64 - 1 if cut off)."""
 
     def count_all(
         self,
         node_types: NDArray[np.uint16],
         edges: NDArray[np.uint8],
         threads: int,
-        seconds: float,
+        steps: int,
         progress: Callable[..., bool | None] | None,
-    ) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """(counts [n], complete [n]) of patterns [n, k], [n, k, k], each in at most so many seconds."""
+    ) -> tuple[NDArray[np.uint64], NDArray[np.bool_], NDArray[np.uint64]]:
+        """(counts [n], complete [n], steps [n]) of patterns [n, k], [n, k, k], each in at most so many steps."""
 
     def pack(
         self,
         node_types: NDArray[np.uint16],
         edges: NDArray[np.uint8],
         threads: int,
+        steps: int,
         seconds: float,
         progress: Callable[..., bool | None] | None,
-    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], bool]:
-        """(graphs with an occurrence [g], disjoint occurrences taken greedily [g], complete)."""
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], bool, int]:
+        """(graphs with an occurrence [g], disjoint occurrences taken greedily [g], complete, steps)."""
 
     def list(
         self,
         node_types: NDArray[np.uint16],
         edges: NDArray[np.uint8],
         limit: int,
+        steps: int,
         seconds: float,
         progress: Callable[..., bool | None] | None,
-    ) -> tuple[NDArray[np.uint32], bool]:
-        """(the first occurrences [n, k] as ascending node ids, whether these are all)."""
+    ) -> tuple[NDArray[np.uint32], bool, int]:
+        """(the first occurrences [n, k] as ascending node ids, whether these are all, steps)."""
 
 class QueryMatcher:
     """Answers queries over a graph set: patterns with wildcards, or not induced; with ``fusible`` as in `Matcher`."""
@@ -498,6 +510,7 @@ class QueryMatcher:
         edges: NDArray[np.uint8],
         limit: int,
         threads: int,
+        steps: int,
         seconds: float,
         progress: Callable[..., bool | None] | None,
     ) -> tuple[

@@ -256,15 +256,14 @@ def may_still_win(
     return bool(level.scores[place[1]] >= DOUBT * levels[last[0]].scores[last[1]])
 
 
-def support_of(job: Job, level: Level, row: int, verifier: Verifier, seconds: float) -> Support:
-    """The supports of one pattern, from the run folder if they are there; counted for at most ``seconds``."""
+def support_of(job: Job, level: Level, row: int, verifier: Verifier, clock: float) -> Support:
+    """The supports of one pattern, from the run folder if they are there; counted for ``clock`` seconds at most."""
     known = job.run.load_support(level.size, row)
     if known is not None:
         return known
-    limit = min(job.settings.seconds_per_pattern, seconds)
-    found = verifier.support(level.lists.patterns[row], limit, examples=EXAMPLES)
-    cut_off = not found.complete or len(found.examples) < min(EXAMPLES, found.occurrences)
-    if limit < job.settings.seconds_per_pattern and cut_off:
+    pattern, seconds = level.lists.patterns[row], job.settings.seconds_per_pattern
+    found = verifier.support(pattern, seconds, examples=EXAMPLES, clock=clock)
+    if verifier.late:
         job.cut_short = True
     else:
         job.run.save_support(level.size, row, found)

@@ -1,10 +1,13 @@
 """A matcher of a whole set that asks its blocks: the same questions and answers as `grade._core.Matcher`.
 
 No occurrence lies in two graphs, so that all supports of the whole are sums over blocks. Plans go by the populations of
-the whole set; therefore a block takes occurrences in the order in which the whole would.
+the whole set; therefore a block takes occurrences in the order in which the whole would. Where the steps that are
+allowed do not suffice, blocks are cut off where the whole would be, to within a few steps: a block that lacks a type
+knows at once that a pattern is not there.
 """
 
 from collections.abc import Sequence
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +24,7 @@ Edges = NDArray[np.uint8]
 Flags = NDArray[np.uint8]
 Sums = tuple[NDArray[np.int64], NDArray[np.bool_]]
 ALL = 2**62
+CUT_OFF = 2**64 - 1  # steps that did not suffice
 ON_ONE_THREAD = ("nodes_of", "list")
 
 
@@ -52,6 +56,23 @@ class SpreadMatcher:
             keep_going=progress,
         )
         return self.spread.get(handles)
+
+    def ask_within(
+        self, question: str, steps: int, progress: KeepGoing | None, **arguments: Any
+    ) -> tuple[list[Any], int]:
+        """(the answers of all blocks, their steps), cut off where the whole set would be: each block may take as many
+        as those before it have left.
+        """
+        answers = self.ask(question, progress, **arguments, steps=steps)
+        left = steps
+        for number, (*_, taken) in enumerate(answers):
+            if taken > left:
+                shares = [0] * number + [left] + [0] * (len(answers) - number - 1)
+                own = [{"steps": share} for share in shares]
+                again = self.ask(question, progress, own, **arguments)
+                return [*answers[:number], *again[number:]], CUT_OFF
+            left -= taken
+        return answers, steps - left
 
     def flags(self, name: str, of_nodes: Flags) -> list[dict[str, Flags]]:
         """Flags of nodes, for each block its own; none for none."""
@@ -147,13 +168,19 @@ class SpreadMatcher:
         return np.where((fewest >= least) & (fewest < ALL), fewest, 0), covered, complete, images
 
     def count_all(
-        self, types: Types, edges: Edges, threads: int, seconds: float, progress: KeepGoing | None
-    ) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        answers = self.ask("count_all", progress, node_types=types, edges=edges, seconds=seconds)
-        sums = [sum(column) for column in zip(*(counts.tolist() for counts, _ in answers), strict=True)]
-        fits = np.array([total < 2**64 for total in sums], bool)
-        complete = np.all([whole for _, whole in answers], axis=0) & fits
-        return np.array([min(total, 2**64 - 1) for total in sums], np.uint64), complete
+        self, types: Types, edges: Edges, threads: int, steps: int, progress: KeepGoing | None
+    ) -> tuple[NDArray[np.uint64], NDArray[np.bool_], NDArray[np.uint64]]:
+        answers = self.ask("count_all", progress, node_types=types, edges=edges, steps=steps)
+        sums = [sum(column) for column in zip(*(counts.tolist() for counts, *_ in answers), strict=True)]
+        taken = [sum(column) for column in zip(*(spent.tolist() for *_, spent in answers), strict=True)]
+        complete = np.all([whole for _, whole, _ in answers], axis=0)
+        complete &= np.array([total < 2**64 for total in sums], bool)
+        for row, spent in enumerate(taken):
+            if spent > steps:  # the blocks together take too much: as much as the whole would count
+                found = self.count(types[row], edges[row], False, threads, steps, inf, progress)
+                sums[row], complete[row], taken[row] = sum(found[1].tolist()), False, CUT_OFF
+        fits = [min(total, 2**64 - 1) for total in sums]
+        return np.array(fits, np.uint64), complete, np.array(taken, np.uint64)
 
     def count(
         self,
@@ -161,35 +188,45 @@ class SpreadMatcher:
         edges: Edges,
         coverage: bool,
         threads: int,
+        steps: int,
         seconds: float,
         progress: KeepGoing | None,
-    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], int, bool]:
-        asked: dict[str, Any] = {
-            "node_types": types,
-            "edges": edges,
-            "coverage": coverage,
-            "seconds": seconds,
-        }
-        answers = self.ask("count", progress, **asked)
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], int, bool, int]:
+        asked = {"node_types": types, "edges": edges, "coverage": coverage, "seconds": seconds}
+        answers, taken = self.ask_within("count", steps, progress, **asked)
         owners = self.in_whole([owners for owners, *_ in answers])
         counts = np.concatenate([counts for _, counts, *_ in answers])
-        covered = sum(found for _, _, found, _ in answers) if coverage else -1
-        return owners, counts, covered, all(whole for *_, whole in answers)
+        covered = sum(found for _, _, found, *_ in answers) if coverage else -1
+        return owners, counts, covered, all(whole for *_, whole, _ in answers), taken
 
     def pack(
-        self, types: Types, edges: Edges, threads: int, seconds: float, progress: KeepGoing | None
-    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], bool]:
-        answers = self.ask("pack", progress, node_types=types, edges=edges, seconds=seconds)
+        self,
+        types: Types,
+        edges: Edges,
+        threads: int,
+        steps: int,
+        seconds: float,
+        progress: KeepGoing | None,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], bool, int]:
+        asked = {"node_types": types, "edges": edges, "seconds": seconds}
+        answers, taken = self.ask_within("pack", steps, progress, **asked)
         owners = self.in_whole([owners for owners, *_ in answers])
-        counts = np.concatenate([counts for _, counts, _ in answers])
-        return owners, counts, all(whole for *_, whole in answers)
+        counts = np.concatenate([counts for _, counts, *_ in answers])
+        return owners, counts, all(whole for *_, whole, _ in answers), taken
 
     def list(
-        self, types: Types, edges: Edges, limit: int, seconds: float, progress: KeepGoing | None
-    ) -> tuple[NDArray[np.uint32], bool]:
-        answers = self.ask("list", progress, node_types=types, edges=edges, limit=limit, seconds=seconds)
-        rows = self.nodes_in_whole([rows for rows, _ in answers])
-        return rows[:limit], all(whole for _, whole in answers) and len(rows) <= limit
+        self,
+        types: Types,
+        edges: Edges,
+        limit: int,
+        steps: int,
+        seconds: float,
+        progress: KeepGoing | None,
+    ) -> tuple[NDArray[np.uint32], bool, int]:
+        asked = {"node_types": types, "edges": edges, "limit": limit, "seconds": seconds}
+        answers, taken = self.ask_within("list", steps, progress, **asked)
+        rows = self.nodes_in_whole([rows for rows, *_ in answers])
+        return rows[:limit], all(whole for _, whole, _ in answers) and len(rows) <= limit, taken
 
 
 def within(

@@ -3,20 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from grade import _core
 from grade.graphs.patterns import PatternTable
 
 
-def connected_parts(patterns: PatternTable, kept: PatternTable) -> NDArray[np.int64]:
+def connected_parts(patterns: PatternTable, kept: PatternTable, threads: int = 1) -> NDArray[np.int64]:
     """[n, k + 1] for every node of a (k+1)-pattern: the row of the kept k-pattern that remains without it, or -1.
 
     -1 means that the rest is not connected, or not among the kept.
     """
-    size = patterns.size
-    result = np.full((len(patterns), size), -1, np.int64)
-    for node in range(size):
-        whole, part = without(patterns, node)
-        result[whole, node] = kept.find(part)
-    return result
+    return _core.connected_parts(patterns.node_types, patterns.edges, kept.node_types, kept.edges, threads)
 
 
 def without(patterns: PatternTable, node: int) -> tuple[NDArray[np.int64], PatternTable]:

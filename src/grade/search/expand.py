@@ -126,10 +126,10 @@ class Begun:
     wanted: Wanted  # which patterns to collect
 
     def judge(
-        self, patterns: PatternTable, fusible: bool
+        self, patterns: PatternTable, fusible: bool, threads: int
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         """s(C), whether every occurrence is met, and whether C is wanted."""
-        parents = connected_parts(patterns, self.patterns)
+        parents = connected_parts(patterns, self.patterns, threads)
         if fusible:  # a fusible set stays so when a node is removed that no edge enters
             parents[inner_edges(patterns).any(axis=1)] = -1
         met_in_full = np.append(self.met_in_full, False)  # -1 stands for "not in B"
@@ -158,7 +158,9 @@ def grow_block(
     """The occurrences that grow from the listed ones of one block of graphs, ordered by graph."""
     rows, given, fusible = part.local(occurrences), limits.of(part), limits.constraints.fusible
     size = begun.patterns.size + 1
-    collecting = Collecting(part, crew, size, keeping, lambda patterns: begun.judge(patterns, fusible))
+    collecting = Collecting(
+        part, crew, size, keeping, lambda patterns: begun.judge(patterns, fusible, crew.threads)
+    )
     for begin, end, shares in blocks(part.graphs.graphs_of(rows[:, 0]), ways * rates, BLOCK):
         for share in range(shares):
             fresh = collecting.collector.grow(

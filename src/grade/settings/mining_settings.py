@@ -114,7 +114,7 @@ class MineSettings(Settings):
         least=1,
     )
     seconds_per_pattern: float = option(
-        "How long to count one pattern exactly before its count is estimated.",
+        "Work to count one pattern exactly, as seconds of one core, before its count is estimated.",
         "--seconds-per-pattern",
         default=10.0,
         metavar="S",
@@ -164,7 +164,7 @@ class VerifySettings(Settings):
     )
     graphs: str = set_argument()
     seconds_per_pattern: float = option(
-        "How long to count one pattern before its count is cut off to a lower bound.",
+        "Work to count one pattern, as seconds of one core, before its count is cut off to a lower bound.",
         "--seconds-per-pattern",
         default=1200.0,
         metavar="S",
@@ -229,7 +229,7 @@ class MatchSettings(Settings):
         least=0,
     )
     seconds_per_pattern: float = option(
-        "How long to match one pattern before its numbers are lower bounds.",
+        "Work to match one pattern, as seconds of one core, before its numbers are lower bounds.",
         "--seconds-per-pattern",
         default=60.0,
         metavar="S",

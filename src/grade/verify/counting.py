@@ -8,6 +8,7 @@ than one by one, because around hubs counts reach 1e10 and more.
 
 import time
 from collections.abc import Sequence
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +20,15 @@ from grade.graphs.queries import Query
 from grade.machine import thread_count
 from grade.progress import Progress
 from grade.support import Support
-from grade.verify.limits import bad_patterns_refused, quality, time_limit
+from grade.verify.limits import bad_patterns_refused, quality, steps_in, time_limit
 from grade.verify.querying import QueryVerifier
 from grade.verify.vocabulary import translate
 
 SECONDS_PER_PATTERN = 1200.0  # the paper's cut-off
-PACKING_SHARE = 0.4  # of the time, at most, that the disjoint occurrences may take
+PACKING_SHARE = 0.4  # of the limit, that the disjoint occurrences may take besides
 EXAMPLES_SHARE = 0.1  # and the examples
 IMAGE_SHARE = 0.05  # and the images of each node of the pattern
-IMAGE_STEPS, STEPS_PER_SECOND = 10**9, 50_000_000  # of the matcher
+IMAGE_STEPS = 10**9
 
 
 def count_pattern(
@@ -43,7 +44,7 @@ def count_pattern(
 
     Parameters
     ----------
-    seconds : when to stop; counts that were stopped are lower bounds and marked as such
+    seconds : when to stop, as time of one core; counts that were stopped are lower bounds and marked as such
     fusible : only occurrences that a compiler could fuse: convex (no directed path leaves the node set and comes
         back), and edges leave it at one node at most
     supports : also find the disjoint occurrences and the covered nodes
@@ -75,13 +76,13 @@ def count_patterns(
     >>> counts.tolist(), exact.tolist()
     ([2, 0], [True, True])
     """
-    limit = time_limit(seconds_per_pattern)
+    limit = steps_in(seconds_per_pattern)
     types, edges, known = translate(patterns, graphs)
     counts, exact = np.zeros(len(patterns), np.uint64), np.ones(len(patterns), bool)
     if known.any():
         matcher = engine.over(graphs, threads).matcher(fusible)
         with bad_patterns_refused():
-            counts[known], exact[known] = matcher.count_all(
+            counts[known], exact[known], _ = matcher.count_all(
                 types[known], edges[known], thread_count(threads), limit, progress
             )
     return counts, exact
@@ -103,7 +104,7 @@ def list_occurrences(
     """
     if limit < 0:
         raise InputError(f"The number of occurrences to list is {limit}; give 0 or more.")
-    return Verifier(graphs, 1, fusible).occurrences(pattern, limit, time_limit(seconds))
+    return Verifier(graphs, 1, fusible).occurrences(pattern, limit, seconds)
 
 
 def verify_patterns(
@@ -117,7 +118,7 @@ def verify_patterns(
     examples: int = 0,
     engine: Engine = LOCAL,
 ) -> list[Support]:
-    """The supports of many patterns, in their order, each within its own time and all within the total.
+    """The supports of many patterns, in their order, each within its own limit and all within the total time.
 
     The last ones of a list that ran out of time get lower bounds, down to 0.
     """
@@ -131,12 +132,12 @@ def verify_patterns(
         return progress is None or progress((len(found) + share) / len(patterns)) is not False
 
     for pattern in patterns:
-        left = max(min(seconds_per_pattern, end - time.perf_counter()), 0.0)
+        left = max(end - time.perf_counter(), 0.0)
         if isinstance(pattern, Query):
             assert asker is not None
-            found.append(asker.support(pattern, left, examples, report))
+            found.append(asker.support(pattern, seconds_per_pattern, examples, report, left))
         else:
-            found.append(verifier.support(pattern, left, True, examples, report))
+            found.append(verifier.support(pattern, seconds_per_pattern, True, examples, report, left))
     return found
 
 
@@ -153,6 +154,7 @@ class Verifier:
         self.graphs = graphs
         self.threads = thread_count(threads)
         self.matcher = engine.over(graphs, threads).matcher(fusible)
+        self.late = False  # the clock ended the last count, before the limit of its own
 
     def support(
         self,
@@ -161,12 +163,15 @@ class Verifier:
         supports: bool = True,
         examples: int = 0,
         progress: Progress | None = None,
+        clock: float = inf,
     ) -> Support:
         """All supports of one pattern. Disjoint occurrences and images come first: they are quick even where there
-        are too many occurrences to count, and show which graphs and nodes have any.
+        are too many occurrences to count, and show which graphs and nodes have any. ``seconds`` are those of one
+        core; at most ``clock`` seconds pass in any case.
         """
         begin = time.perf_counter()
-        limit = time_limit(seconds)
+        steps = steps_in(seconds) if clock > 0 else 0
+        self.late = clock <= 0
         known, types, edges = self.translated(pattern)
         if not known:
             nothing = 0 if supports else None
@@ -177,23 +182,32 @@ class Verifier:
         mni, coverage, imaged = None, 0, True
         with bad_patterns_refused():
             if supports:
-                owners, taken, packed = self.matcher.pack(
-                    types, edges, self.threads, limit * PACKING_SHARE, stop_only(progress)
+                owners, taken, packed, _ = self.matcher.pack(
+                    types,
+                    edges,
+                    self.threads,
+                    int(steps * PACKING_SHARE),
+                    clock * PACKING_SHARE,
+                    stop_only(progress),
                 )
+                self.late |= not packed and time.perf_counter() - begin >= clock * PACKING_SHARE
                 disjoint, packed_graphs = int(taken.sum()), len(owners)
                 fewest, nodes, all_images, _ = self.matcher.find_images(
-                    types[None], edges[None], 0, 1, image_steps(limit), stop_only(progress)
+                    types[None], edges[None], 0, 1, image_steps(steps), stop_only(progress)
                 )
                 mni, coverage, imaged = int(fewest[0]), int(nodes[0]), bool(all_images[0])
-            rows = (
-                self.matcher.list(types, edges, examples, limit * EXAMPLES_SHARE, None)[0]
-                if examples
-                else None
+            rows = None
+            if examples:
+                listing = time.perf_counter()
+                shares = int(steps * EXAMPLES_SHARE), clock * EXAMPLES_SHARE
+                rows, whole, _ = self.matcher.list(types, edges, examples, *shares, None)
+                cut = not whole and len(rows) < examples
+                self.late |= cut and time.perf_counter() - listing >= shares[1]
+            left = max(begin + clock - time.perf_counter(), 0.0)
+            owners, counts, covered, complete, _ = self.matcher.count(
+                types, edges, not imaged, self.threads, steps, left, progress
             )
-            left = max(begin + limit - time.perf_counter(), 0.0)
-            owners, counts, covered, complete = self.matcher.count(
-                types, edges, not imaged, self.threads, left, progress
-            )
+        self.late |= not complete and time.perf_counter() - begin >= clock
         per_graph = list(zip(owners.tolist(), counts.tolist(), strict=True))
         return Support(
             occurrences=sum(count for _, count in per_graph),
@@ -211,17 +225,17 @@ class Verifier:
             seconds=time.perf_counter() - begin,
         )
 
-    def occurrences(self, pattern: Pattern, limit: int, seconds: float) -> NDArray[np.uint32]:
+    def occurrences(self, pattern: Pattern, limit: int, seconds: float | None) -> NDArray[np.uint32]:
         """[n, k] the first occurrences."""
         return self.listed(pattern, limit, seconds)[0]
 
-    def listed(self, pattern: Pattern, limit: int, seconds: float) -> tuple[NDArray[np.uint32], bool]:
+    def listed(self, pattern: Pattern, limit: int, seconds: float | None) -> tuple[NDArray[np.uint32], bool]:
         """([n, k] the first occurrences, whether these are all)."""
         known, types, edges = self.translated(pattern)
         if not known:
             return np.zeros((0, pattern.size), np.uint32), True
         with bad_patterns_refused():
-            rows, whole = self.matcher.list(types, edges, limit, seconds, None)
+            rows, whole, _ = self.matcher.list(types, edges, limit, steps_in(seconds), inf, None)
         return rows, whole
 
     def translated(self, pattern: Pattern) -> tuple[bool, NDArray[np.uint16], NDArray[np.uint8]]:
@@ -236,9 +250,9 @@ class Verifier:
         return bool(known[0]), types[0], edges[0]
 
 
-def image_steps(seconds: float) -> int:
+def image_steps(steps: int) -> int:
     """Steps that the search for images may take for one orbit of the pattern."""
-    return int(min(IMAGE_STEPS, seconds * IMAGE_SHARE * STEPS_PER_SECOND))
+    return int(min(IMAGE_STEPS, steps * IMAGE_SHARE))
 
 
 def stop_only(progress: Progress | None) -> Progress | None:

@@ -1,6 +1,7 @@
 """Exact counting of queries: patterns with wildcards, and patterns that need not be induced (native/query.hpp)."""
 
 import time
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from grade.graphs.queries import Query
 from grade.machine import thread_count
 from grade.progress import Progress
 from grade.support import Support
-from grade.verify.limits import bad_patterns_refused, quality, time_limit
+from grade.verify.limits import bad_patterns_refused, quality, steps_in
 
 
 class QueryVerifier:
@@ -36,9 +37,10 @@ class QueryVerifier:
         seconds: float | None = None,
         examples: int = 0,
         progress: Progress | None = None,
+        clock: float = inf,
     ) -> Support:
         """All supports of a query, exact unless time runs out; then they are lower bounds."""
-        return self.answer(query, seconds, examples, progress)[0]
+        return self.answer(query, seconds, examples, progress, clock)[0]
 
     def answer(
         self,
@@ -46,13 +48,15 @@ class QueryVerifier:
         seconds: float | None = None,
         examples: int = 0,
         progress: Progress | None = None,
+        clock: float = inf,
     ) -> tuple[Support, NDArray[np.bool_]]:
         """The supports, and which nodes [nodes] lie in an occurrence."""
         begin = time.perf_counter()
+        steps = steps_in(seconds) if clock > 0 else 0
         types, edges = query.choices(self.graphs.node_vocabulary, self.graphs.edge_vocabulary)
         with bad_patterns_refused():
             owners, counts, disjoint, covered, rows, complete = self.matcher.answer(
-                types, edges, examples, self.threads, time_limit(seconds), progress
+                types, edges, examples, self.threads, steps, clock, progress
             )
         support = Support(
             occurrences=int(counts.sum()),
@@ -80,6 +84,6 @@ class QueryVerifier:
         types, edges = query.choices(self.graphs.node_vocabulary, self.graphs.edge_vocabulary)
         with bad_patterns_refused():
             _, counts, _, _, rows, complete = self.matcher.answer(
-                types, edges, limit, self.threads, time_limit(seconds), None
+                types, edges, limit, self.threads, steps_in(seconds), inf, None
             )
         return rows, bool(complete) and len(rows) == int(counts.sum())
