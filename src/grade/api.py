@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 from grade import frames
 from grade.engine import engine_named
 from grade.errors import InputError
-from grade.files import whole_file
 from grade.graphs import GraphSet, Pattern, SubgraphSample
 from grade.graphs.queries import Query
 from grade.machine import thread_count
 from grade.progress import NEVER, Deadline, OutOfTime, Progress
-from grade.report.drawing import png, svg
+from grade.report.drawing import save_picture, svg
 from grade.reprs import shown_by
 from grade.sampling import sample as draw_sample
 from grade.sampling.census import Census, take_census
@@ -249,13 +248,8 @@ class Drawing:
 
     def save(self, out: str | Path) -> Path:
         """Write an .svg or .png file."""
-        place = Path(out)
-        if place.suffix.lower() not in (".svg", ".png"):
-            raise InputError(f"{place} must end in .svg or .png to hold a picture.")
-        content = png(self.pattern) if place.suffix.lower() == ".png" else self.svg.encode(errors="replace")
-        with whole_file(place) as temporary:
-            temporary.write_bytes(content)
-        return place
+        save_picture(self.pattern, Path(out))
+        return Path(out)
 
 
 def draw(pattern: Pattern | str) -> Drawing:

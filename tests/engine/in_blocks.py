@@ -27,9 +27,7 @@ class BlocksSpread:
         self.graphs = graphs
         step = -(-len(graphs) // blocks)
         self.bounds = [(at, min(at + step, len(graphs))) for at in range(0, len(graphs), step)]
-        self.parts = [
-            Part(graphs.slice(*bound), bound[0], int(graphs.node_offsets[bound[0]])) for bound in self.bounds
-        ]
+        self.parts = [Part(graphs.slice(*bound), int(graphs.node_offsets[bound[0]])) for bound in self.bounds]
 
     def begin(self, work: Any, *shared: Any, own: Any = None, keep_going: Any = None) -> list[Any]:
         return [

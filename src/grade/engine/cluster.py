@@ -233,10 +233,10 @@ def part_at(source: str | GraphSet, digest: str, first: int, last: int, first_no
                 raise InputError(
                     f"{source} is another graph set on {socket.gethostname()}; let all machines see the same."
                 )
-            graphs = replace(graphs, folder=source)  # for what may be said of it
+            graphs = replace(graphs, folder=source)  # for its messages
         else:
             graphs = source
-        opened[key] = Part(graphs, first, first_node)
+        opened[key] = Part(graphs, first_node)
         while len(opened) > 1 and sum(part.graphs.nodes for part in opened.values()) > KEPT_NODES:
             opened.popitem(last=False)
     opened.move_to_end(key)

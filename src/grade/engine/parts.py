@@ -34,10 +34,9 @@ class Crew:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A block of graphs. Ids of its graphs and nodes begin at 0; in the whole set they are larger by the first ones."""
+    """A block of graphs. Ids of its nodes begin at 0; in the whole set they are larger by ``first_node``."""
 
     graphs: GraphSet
-    first_graph: int = 0
     first_node: int = 0
     known: dict[Any, Any] = field(default_factory=dict)  # objects that were made for it once: matchers
 

@@ -239,6 +239,6 @@ def save_picture(pattern: Pattern, path: Path) -> None:
     suffix = path.suffix.lower()
     if suffix not in (".svg", ".png"):
         raise InputError(f"{path} must end in .svg or .png to hold a picture.")
-    content = svg(pattern).encode() if suffix == ".svg" else png(pattern)
+    content = svg(pattern).encode(errors="replace") if suffix == ".svg" else png(pattern)
     with whole_file(path) as temporary:
         temporary.write_bytes(content)

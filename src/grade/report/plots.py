@@ -1,4 +1,4 @@
-"""Plots for experiments and reports: rank correlation, density, discovery over sizes, runtime. SVG and PNG.
+"""Plots for experiments: curves over sizes and stacked times, as SVG and PNG.
 
 Every function returns a matplotlib figure; `save` writes it. The same data give the same file.
 """
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from grade.errors import InputError
 from grade.files import whole_file
@@ -20,28 +19,6 @@ if TYPE_CHECKING:
 
 COLOURS = ("#4c78a8", "#f2a541", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#9d755d", "#bab0ac")
 Points = Sequence[tuple[float, float]]
-
-
-def rank_scatter(scores: ArrayLike, counts: ArrayLike, title: str = "") -> "Figure":
-    """Scores of patterns [n] against their frequencies [n], on a logarithmic scale, with Spearman's rho."""
-    from grade.evaluation.correlation import spearman  # here: it brings torch
-
-    score, count = np.asarray(scores, float), np.asarray(counts, float)
-    figure, axes = canvas(title, "occurrences", "score")
-    axes.scatter(count, score, s=9, alpha=0.5, color=COLOURS[0], linewidths=0)
-    axes.set_xscale("log")
-    text = f"Spearman {spearman(score, count):.3f}, {len(score):,} patterns"
-    axes.text(0.03, 0.95, text, transform=axes.transAxes, va="top")
-    return figure
-
-
-def density_curves(curves: Mapping[str, Points], title: str = "") -> "Figure":
-    """Share of all patterns seen against the number of samples, one curve for each sampler."""
-    figure, axes = canvas(title, "samples", "density")
-    lines(axes, curves)
-    axes.set_xscale("log")
-    axes.set_ylim(0, 1.02)
-    return figure
 
 
 def discovery_curves(

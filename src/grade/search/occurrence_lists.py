@@ -56,11 +56,6 @@ class OccurrenceLists:
         )
 
     @classmethod
-    def all_of_size(cls, graphs: GraphSet, k: int, count: int, threads: int) -> "OccurrenceLists":
-        """Every connected induced k-subgraph, listed; ``count`` of them."""
-        return cls.of(graphs, _core.enumerate(graphs.core, k, count, threads, None), threads)
-
-    @classmethod
     def of(cls, graphs: GraphSet, rows: NDArray[np.uint32], threads: int) -> "OccurrenceLists":
         """Complete lists from all occurrences [n, k] of some patterns."""
         ids, types, edges, automorphisms = _core.classify(graphs.core, rows, threads)

@@ -23,7 +23,6 @@ SKIPPED = {"specify": "endspecify", "primitive": "endprimitive", "function": "en
 MAX_WIDTH = 1 << 16  # bits of a vector
 MAX_DEPTH = 100  # of parentheses in an expression
 
-Tokens = list[tuple[str, str, int]]  # (kind, text, place)
 # An expression: the name of a net, "0" or "1" in quotes for a constant, or (gate, operands).
 Expression = str | tuple[str, list["Expression"]]
 
