@@ -6,6 +6,7 @@ of another one counts as damaged, too.
 
 import hashlib
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -164,3 +165,55 @@ def damaged_file(folder: Path, name: str, description: dict[str, Any]) -> str | 
         except OSError:
             return str(file)
     return None
+
+
+@dataclass(frozen=True)
+class FolderKind:
+    """A kind of folder that a JSON describes: its format, and its words in messages."""
+
+    name: str  # "sample"
+    file: str  # the JSON
+    format: str
+    version: int  # the newest that is read
+    command: str  # that makes one
+    remedy: str  # "draw it again with 'grade sample'"
+
+    def damaged(self, folder: Path, reason: str) -> InputError:
+        return InputError(f"The {self.name} {folder} is damaged ({reason}); {self.remedy}.")
+
+    def is_at(self, folder: Path) -> bool:
+        """Whether a folder says that it is of this kind, in any version and state."""
+        try:
+            description = json.loads((folder / self.file).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return False
+        return isinstance(description, dict) and description.get("format") == self.format
+
+    def description(self, folder: Path) -> dict[str, Any]:
+        """The JSON, of a version that can be read; its checksum is for the caller to compare."""
+        instead = f"make one with '{self.command}'"
+        try:
+            description = json.loads((folder / self.file).read_text(encoding="utf-8"))
+        except (FileNotFoundError, NotADirectoryError):
+            raise InputError(
+                f"{folder} is not a {self.name}, for it has no {self.file}; {instead}."
+            ) from None
+        except OSError as error:
+            raise InputError(
+                f"The {self.name} {folder} cannot be read ({error.strerror}); check its permissions."
+            ) from error
+        except (ValueError, RecursionError):
+            raise self.damaged(folder, f"{self.file} is not JSON") from None
+        if not isinstance(description, dict) or description.get("format") != self.format:
+            raise InputError(
+                f"{folder} is not a {self.name}, for its {self.file} is of another format; {instead}."
+            )
+        version = description.get("version")
+        if type(version) is int and version > self.version:
+            raise InputError(
+                f"The {self.name} {folder} has format version {version}, newer than the {self.version} that this"
+                f" GraDE reads; install a newer GraDE, or {self.remedy}."
+            )
+        if type(version) is not int or version < 1:
+            raise self.damaged(folder, f"{self.file} names no known version")
+        return description

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from grade import GraphSet
-from grade.graphs.storage import VERSION, is_graph_set
+from grade.graphs.storage import KIND, is_graph_set
 from grade.sources import load, source, sources
 from grade.sources.cache import cache_folder, cached
 from tests.graph_sets import assert_equal
@@ -104,4 +104,4 @@ def test_only_plain_arguments_name_a_cache_folder(cache: Path, monkeypatch: pyte
         load(f"tiny:{word}")
     assert not cache.exists()
     load("tiny:seven")
-    assert [path.name for path in cache.iterdir()] == [f"tiny-seven-1-format-{VERSION}"]
+    assert [path.name for path in cache.iterdir()] == [f"tiny-seven-1-format-{KIND.version}"]

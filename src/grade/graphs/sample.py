@@ -16,11 +16,17 @@ from grade.files import whole_folder, writable_target
 from grade.graphs.part_counts import PartCounts
 from grade.graphs.patterns import PatternTable
 from grade.reprs import shown_by
-from grade.sealed import damaged_file, write_description
+from grade.sealed import FolderKind, damaged_file, write_description
 
-FORMAT = "grade-sample"
-VERSION = 2  # version 1 has no checksums
 DESCRIPTION = "sample.json"
+KIND = FolderKind(
+    "sample",
+    DESCRIPTION,
+    "grade-sample",
+    2,  # version 1 has no checksums
+    "grade sample",
+    "draw it again with 'grade sample'",
+)
 PARTS = "parts.npz"
 DTYPES: dict[str, np.dtype[Any]] = {
     "occurrences": np.dtype(np.uint32),
@@ -100,8 +106,8 @@ def save_sample(sample: SubgraphSample, folder: str | os.PathLike[str]) -> None:
     """
     check_sample_target(folder)
     description = {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": KIND.format,
+        "version": KIND.version,
         "k": sample.size,
         "occurrences": len(sample),
         "patterns": len(sample.patterns),
@@ -133,7 +139,7 @@ def load_sample(folder: str | os.PathLike[str]) -> SubgraphSample:
         vocabularies = [tuple(map(str, description[f"{kind}_vocabulary"])) for kind in ("node", "edge")]
         drawn = dict(description["drawn"])
     except (KeyError, TypeError, ValueError):
-        raise damaged(place, f"{DESCRIPTION} is incomplete") from None
+        raise KIND.damaged(place, f"{DESCRIPTION} is incomplete") from None
     shapes = {
         "occurrences": (rows, k),
         "weights": (rows,),
@@ -145,19 +151,19 @@ def load_sample(folder: str | os.PathLike[str]) -> SubgraphSample:
     try:
         table = PatternTable.canonical(arrays["node_types"], arrays["edges"], *vocabularies)
     except InputError:
-        raise damaged(place, "its patterns are out of range") from None
+        raise KIND.damaged(place, "its patterns are out of range") from None
     whole = (
         np.array_equal(table.node_types, arrays["node_types"])
         and np.array_equal(table.edges, arrays["edges"])
         and len(np.unique(table.keys)) == distinct
     )
     if not whole:
-        raise damaged(place, "its patterns are not distinct canonical forms")
+        raise KIND.damaged(place, "its patterns are not distinct canonical forms")
     ids, weights = arrays["pattern_ids"], arrays["weights"]
     if rows and not (ids.min() >= 0 and ids.max() < distinct):
-        raise damaged(place, "an occurrence is of no pattern")
+        raise KIND.damaged(place, "an occurrence is of no pattern")
     if not (np.isfinite(weights).all() and (weights > 0).all()):
-        raise damaged(place, "a weight is not a positive number")
+        raise KIND.damaged(place, "a weight is not a positive number")
     return SubgraphSample(arrays["occurrences"], weights, ids, table, drawn, read_parts(place))
 
 
@@ -178,9 +184,9 @@ def read_parts(folder: Path) -> PartCounts | None:
             for size, table in counts.tables.items()
         )
     except Exception as error:  # errors of numpy on a damaged file
-        raise damaged(folder, f"{PARTS} cannot be read") from error
+        raise KIND.damaged(folder, f"{PARTS} cannot be read") from error
     if parts is None or not whole or list(parts.counts.tables) != list(range(1, parts.size + 1)):
-        raise damaged(folder, f"{PARTS} is not a list of counts")
+        raise KIND.damaged(folder, f"{PARTS} is not a list of counts")
     return parts
 
 
@@ -189,47 +195,14 @@ def check_sample_target(folder: str | os.PathLike[str]) -> None:
     place = writable_target(folder)
     if not os.path.lexists(place) or (place.is_dir() and not any(place.iterdir())):
         return
-    try:
-        description = json.loads((place / DESCRIPTION).read_text(encoding="utf-8"))
-        known = isinstance(description, dict) and description.get("format") == FORMAT
-    except (OSError, ValueError):
-        known = False
-    if not known:
+    if not KIND.is_at(place):
         raise InputError(f"{folder} exists and is not a sample, so it is not replaced; choose another name.")
 
 
-def damaged(folder: Path, what: str) -> InputError:
-    return InputError(f"The sample {folder} is damaged ({what}); draw it again with 'grade sample'.")
-
-
 def read_description(folder: Path) -> dict[str, Any]:
-    try:
-        description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        raise InputError(
-            f"{folder} is not a sample, for it has no {DESCRIPTION}; make one with 'grade sample'."
-        ) from None
-    except OSError as error:
-        raise InputError(
-            f"The sample {folder} cannot be read ({error.strerror}); check its permissions."
-        ) from error
-    except (ValueError, RecursionError):
-        raise damaged(folder, f"{DESCRIPTION} is not JSON") from None
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
-        raise InputError(
-            f"{folder} is not a sample, for its {DESCRIPTION} is of another format; make one with"
-            " 'grade sample'."
-        )
-    version = description.get("version")
-    if type(version) is int and version > VERSION:
-        raise InputError(
-            f"The sample {folder} has format version {version}, newer than the {VERSION} that this GraDE reads;"
-            " install a newer GraDE, or draw it again with 'grade sample'."
-        )
-    if type(version) is not int or version < 1:
-        raise damaged(folder, f"{DESCRIPTION} names no known version")
-    if version > 1 and (file := damaged_file(folder, DESCRIPTION, description)):
-        raise damaged(folder, f"{file} does not match its checksum")
+    description = KIND.description(folder)
+    if description["version"] > 1 and (file := damaged_file(folder, DESCRIPTION, description)):
+        raise KIND.damaged(folder, f"{file} does not match its checksum")
     return description
 
 
@@ -238,9 +211,9 @@ def read_array(folder: Path, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
     try:
         array = np.load(path, allow_pickle=False)
     except FileNotFoundError:
-        raise damaged(folder, f"{path.name} is missing") from None
+        raise KIND.damaged(folder, f"{path.name} is missing") from None
     except Exception:  # numpy has no class of its own for a header or a length that is wrong
-        raise damaged(folder, f"{path.name} cannot be read or ends too early") from None
+        raise KIND.damaged(folder, f"{path.name} cannot be read or ends too early") from None
     if not isinstance(array, np.ndarray) or array.dtype != DTYPES[name] or array.shape != shape:
-        raise damaged(folder, f"{path.name} is not a {DTYPES[name]} array of shape {list(shape)}")
+        raise KIND.damaged(folder, f"{path.name} is not a {DTYPES[name]} array of shape {list(shape)}")
     return array

@@ -39,10 +39,17 @@ from grade.graphs.stored_arrays import (
     stretch_that_differs,
 )
 from grade.graphs.strings import StringTable
+from grade.sealed import FolderKind
 
-FORMAT = "grade-graph-set"
-VERSION = 2
 DESCRIPTION = "graph-set.json"
+KIND = FolderKind(
+    "graph set",
+    DESCRIPTION,
+    "grade-graph-set",
+    2,
+    "grade graphs build",
+    "build it again with 'grade graphs build'",
+)
 CHECKED_AT_ONCE = 64 << 20  # bytes of a set that is checked in full when it is opened
 FILE_TABLES = ("file_paths", "file_digests")
 
@@ -91,8 +98,8 @@ def write_description(
     ``arrays`` has of every array its length, its checksum, and those of its stretches.
     """
     content = {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": KIND.format,
+        "version": KIND.version,
         "origin": origin,
         **dict(zip(("graphs", "nodes", "edges", "files"), counts, strict=True)),
         "digest": digest_of({name: value for name, (_, value, _) in arrays.items()}, vocabularies),
@@ -136,7 +143,7 @@ def check_slice(folder: Path, opened: GraphSet, first: int, last: int) -> None:
     def check(name: str, begin: int, end: int) -> None:
         stretches = known[name].get("crc32")
         if stretches is not None and stretch_that_differs(getattr(opened, name), stretches, begin, end):
-            raise damaged(folder, f"{name}.npy does not match its checksum")
+            raise KIND.damaged(folder, f"{name}.npy does not match its checksum")
 
     check("node_offsets", first, last + 1)
     nodes = int(opened.node_offsets[first]), int(opened.node_offsets[last])
@@ -169,7 +176,7 @@ def open_graph_set(place: Path) -> GraphSet:
     for name, last in (("node_offsets", nodes), ("out_offsets", edges), ("in_offsets", edges)):
         check_ends(place, name, parts[name], last)
     if (np.diff(parts["node_offsets"]) < 0).any():
-        raise damaged(place, "node_offsets.npy does not ascend")
+        raise KIND.damaged(place, "node_offsets.npy does not ascend")
     for name in TABLES:
         if f"{name}.data" in parts:
             data, offsets = parts.pop(f"{name}.data"), parts.pop(f"{name}.offsets")
@@ -179,10 +186,10 @@ def open_graph_set(place: Path) -> GraphSet:
         paths, digests = (parts.pop(name) for name in FILE_TABLES)
         file_of = parts.pop("file_of")
         if len(file_of) and not (file_of.min() >= -1 and file_of.max() < len(paths)):
-            raise damaged(place, "file_of.npy names a file that is not there")
+            raise KIND.damaged(place, "file_of.npy names a file that is not there")
         for name, array in (("data", paths.data), ("offsets", paths.offsets)):
             if checksum(array, array.dtype) != description["arrays"][f"file_paths.{name}"]["sha256"]:
-                raise damaged(place, f"file_paths.{name}.npy does not match its checksum")
+                raise KIND.damaged(place, f"file_paths.{name}.npy does not match its checksum")
         parts["origins"] = Origins(paths, digests, file_of).seen_from(place)
     parts |= {name: tuple(words) for name, words in vocabularies_in(description).items()}
     opened = GraphSet(**parts, origin=description["origin"], folder=str(place))
@@ -193,11 +200,7 @@ def open_graph_set(place: Path) -> GraphSet:
 
 def is_graph_set(folder: str | os.PathLike[str]) -> bool:
     """Whether a folder says that it is a graph set, of any version and in any state."""
-    try:
-        description = json.loads((Path(folder) / DESCRIPTION).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(description, dict) and description.get("format") == FORMAT
+    return KIND.is_at(Path(folder))
 
 
 def check_target(folder: str | os.PathLike[str], overwrite: bool) -> None:
@@ -213,43 +216,13 @@ def check_target(folder: str | os.PathLike[str], overwrite: bool) -> None:
         raise InputError(f"{folder} exists already; choose another name, or set `overwrite` to replace it.")
 
 
-def damaged(folder: Path, what: str) -> InputError:
-    return InputError(
-        f"The graph set {folder} is damaged ({what}); build it again with 'grade graphs build'."
-    )
-
-
 def read_description(folder: Path) -> dict[str, Any]:
     """The JSON of a saved set of any version as of the present one, every value of the type that it must have."""
-    try:
-        description: Any = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        raise InputError(
-            f"{folder} is not a graph set, for it has no {DESCRIPTION}; make one with 'grade graphs build'."
-        ) from None
-    except OSError as error:
-        raise InputError(
-            f"The graph set {folder} cannot be read ({error.strerror}); check its permissions."
-        ) from error
-    except (ValueError, RecursionError):
-        raise damaged(folder, f"{DESCRIPTION} is not JSON") from None
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
-        raise InputError(
-            f"{folder} is not a graph set, for its {DESCRIPTION} is of another format; make one with"
-            " 'grade graphs build'."
-        )
-    version = description.get("version")
-    if type(version) is int and version > VERSION:
-        raise InputError(
-            f"The graph set {folder} has format version {version}, newer than the {VERSION} that this"
-            " GraDE reads; install a newer GraDE or build the set again."
-        )
-    if type(version) is not int or version < 1:
-        raise damaged(folder, f"{DESCRIPTION} names no known version")
-    if version == 1:
+    description = KIND.description(folder)
+    if description["version"] == 1:
         description = of_version_1(description)
     elif description.get("checksum") != checksum_of(description):
-        raise damaged(folder, f"{DESCRIPTION} does not match its checksum")
+        raise KIND.damaged(folder, f"{DESCRIPTION} does not match its checksum")
     check_description(folder, description)
     return dict(description)
 
@@ -273,15 +246,15 @@ def check_description(folder: Path, description: dict[str, Any]) -> None:
     """Refuse values of the wrong type."""
     for name in ("graphs", "nodes", "edges", "files"):
         if type(description.get(name)) is not int or description[name] < 0:
-            raise damaged(folder, f"{DESCRIPTION} has no number of {name}")
+            raise KIND.damaged(folder, f"{DESCRIPTION} has no number of {name}")
     for name, words in vocabularies_in(description).items():
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise damaged(folder, f"{DESCRIPTION} has no {name}")
+            raise KIND.damaged(folder, f"{DESCRIPTION} has no {name}")
     operands = description["operand_vocabulary"]
     if operands[:1] != [UNKNOWN] or not all(map(is_operand_word, operands)):
-        raise damaged(folder, f"{DESCRIPTION} has no operand_vocabulary")
+        raise KIND.damaged(folder, f"{DESCRIPTION} has no operand_vocabulary")
     if not isinstance(description.get("origin"), str):
-        raise damaged(folder, f"{DESCRIPTION} lacks the origin")
+        raise KIND.damaged(folder, f"{DESCRIPTION} lacks the origin")
     arrays = description.get("arrays")
     if (
         not isinstance(arrays, dict)
@@ -295,7 +268,7 @@ def check_description(folder: Path, description: dict[str, Any]) -> None:
         or any((f"{name}.data" in arrays) != (f"{name}.offsets" in arrays) for name in TABLES)
         or len({name in arrays for name in ("file_of", *(f"{table}.data" for table in FILE_TABLES))}) > 1
     ):
-        raise damaged(folder, f"{DESCRIPTION} does not name the arrays of a set")
+        raise KIND.damaged(folder, f"{DESCRIPTION} does not name the arrays of a set")
 
 
 def map_array(folder: Path, name: str, dtype: np.dtype[Any], length: int | None) -> NDArray[Any]:
@@ -304,16 +277,16 @@ def map_array(folder: Path, name: str, dtype: np.dtype[Any], length: int | None)
     try:
         mapped = np.lib.format.open_memmap(path, mode="r")  # never a pickle, unlike what np.load might find
     except FileNotFoundError:
-        raise damaged(folder, f"{path.name} is missing") from None
+        raise KIND.damaged(folder, f"{path.name} is missing") from None
     except Exception:  # numpy has no class of its own for a header or a length that is wrong
-        raise damaged(folder, f"{path.name} cannot be read or ends too early") from None
+        raise KIND.damaged(folder, f"{path.name} cannot be read or ends too early") from None
     if mapped.dtype != dtype or mapped.ndim != 1:
-        raise damaged(folder, f"{path.name} is not a list of {dtype}")
+        raise KIND.damaged(folder, f"{path.name} is not a list of {dtype}")
     if length is not None and len(mapped) != length:
-        raise damaged(folder, f"{path.name} has {len(mapped)} entries instead of {length}")
+        raise KIND.damaged(folder, f"{path.name} has {len(mapped)} entries instead of {length}")
     return np.asarray(mapped)
 
 
 def check_ends(folder: Path, name: str, offsets: NDArray[np.int64], last: int) -> None:
     if offsets[0] != 0 or offsets[-1] != last:
-        raise damaged(folder, f"{name}.npy does not run from 0 to {last}")
+        raise KIND.damaged(folder, f"{name}.npy does not run from 0 to {last}")

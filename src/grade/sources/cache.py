@@ -9,7 +9,7 @@ from pathlib import Path
 
 from grade.errors import InputError
 from grade.graphs import GraphSet
-from grade.graphs.storage import VERSION, load_graph_set, save_graph_set
+from grade.graphs.storage import KIND, load_graph_set, save_graph_set
 
 
 def cache_folder() -> Path | None:
@@ -34,7 +34,7 @@ def cached(key: str, build: Callable[[], GraphSet]) -> GraphSet:
     folder = cache_folder()
     if folder is None:
         return build()
-    entry = folder / f"{key}-format-{VERSION}"
+    entry = folder / f"{key}-format-{KIND.version}"
     try:
         kept = load_graph_set(entry)
         _ = kept.core  # checks every index; whoever uses the set needs it anyway
