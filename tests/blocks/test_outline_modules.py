@@ -7,13 +7,14 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 
 from grade.blocks.outline import outline
 from grade.export.outline_modules import module_source
 from grade.export.outlines import write_outline
 from grade.settings import OutlineSettings
 from tests.blocks.test_outline import LIGHT, results, stack, written
+from tests.blocks.test_outline_sizes import WITH_SIZES, convolutions, handed_on
 
 
 def loaded(path: Path) -> tuple[Any, str]:
@@ -22,14 +23,8 @@ def loaded(path: Path) -> tuple[Any, str]:
     source = module_source(done, "A test.")
     space: dict[str, Any] = {}
     exec(compile(source, "model.py", "exec"), space)
-    graph = done.onnx_graph.model.graph
-    tensors = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
-    tensors |= {
-        n.output[0]: numpy_helper.to_array(n.attribute[0].t) for n in graph.node if n.op_type == "Constant"
-    }
-    module = space["Model"]().eval()
-    state = {name: torch.from_numpy(tensors[value].copy()) for name, value in space["INITIALIZERS"].items()}
-    module.load_state_dict(state, strict=True)
+    module = space["load"](str(path)) if "load" in space else space["Model"]().eval()  # without weights
+    assert not module.training
     return module, source
 
 
@@ -103,3 +98,92 @@ def test_the_command_writes_a_file(tmp_path: Path) -> None:
     path = written(stack(3), tmp_path / "stack.onnx")
     write_outline(OutlineSettings(model=path, out=tmp_path / "model.py", to="pytorch"))
     compile((tmp_path / "model.py").read_text(), "model.py", "exec")
+
+
+def assert_computes(before: onnx.ModelProto, path: Path) -> str:
+    """The module computes what the model does; its source."""
+    module, source = loaded(written(before, path))
+    assert "# PLACEHOLDER" not in source
+    with torch.no_grad():
+        found = module(*inputs_of(before))
+    np.testing.assert_allclose(found, results(before, False)[0], rtol=1e-4, atol=1e-6)
+    return source
+
+
+@pytest.mark.parametrize("groups", [False, True])
+def test_sizes_are_arguments_of_a_layer(tmp_path: Path, groups: bool) -> None:
+    source = assert_computes(convolutions(WITH_SIZES, groups), tmp_path / "model.onnx")
+    more = ", groups=4" if groups else ""
+    assert f"nn.Conv2d(4, 4, kernel, stride=stride, padding=padding{more}, bias=False)" in source
+    assert "(kernel=5, stride=2, padding=2)" in source
+
+
+def test_computed_weights_with_other_strides(tmp_path: Path) -> None:
+    before = convolutions(WITH_SIZES)
+    for node in [node for node in before.graph.node if node.op_type == "Conv"]:
+        place = list(before.graph.node).index(node)
+        before.graph.node.insert(
+            place, helper.make_node("Tanh", [node.input[1]], [f"{node.output[0]}.weight"])
+        )
+        node.input[1] = f"{node.output[0]}.weight"
+    source = assert_computes(before, tmp_path / "model.onnx")
+    assert "stride=self.stride" in source
+
+
+def test_inputs_that_are_one_value_in_the_first_occurrence_only(tmp_path: Path) -> None:
+    """The first block adds its own input, the others that of the model."""
+    nodes, value = [], "x"
+    for i in range(4):
+        nodes += [
+            helper.make_node("Tanh", [value], [f"t{i}"]),
+            helper.make_node("Sin", [f"t{i}"], [f"s{i}"]),
+            helper.make_node("Neg", [f"s{i}"], [f"n{i}"]),
+            helper.make_node("Sub", [f"n{i}", "x"], [f"x{i + 1}"]),
+        ]
+        value = f"x{i + 1}"
+    info = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2, 3]) for name in ("x", value)]
+    graph = helper.make_graph(nodes, "shared", info[:1], info[1:])
+    before = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    source = assert_computes(before, tmp_path / "model.onnx")
+    assert "def forward(self, x1: torch.Tensor, x2: torch.Tensor)" in source
+
+
+def test_a_product_and_a_bias_are_a_linear_layer(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    nodes, weights, value = [], [], "x"
+    for i, (rows, columns) in enumerate([(8, 16), (16, 16), (16, 4)]):
+        weights += [
+            numpy_helper.from_array(rng.random((rows, columns), np.float32), f"w{i}"),
+            numpy_helper.from_array(rng.random(columns, np.float32), f"b{i}"),
+        ]
+        nodes += [
+            helper.make_node("MatMul", [value, f"w{i}"], [f"m{i}"]),
+            helper.make_node("Add", [f"b{i}", f"m{i}"] if i else [f"m{i}", f"b{i}"], [f"x{i + 1}"]),
+        ]
+        value = f"x{i + 1}"
+    graph = helper.make_graph(
+        nodes,
+        "linear",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2, 8])],
+        [
+            helper.make_tensor_value_info(value, onnx.TensorProto.FLOAT, [2, 4]),
+            helper.make_tensor_value_info("b0", onnx.TensorProto.FLOAT, [16]),
+        ],
+        weights,
+    )
+    before = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    module, source = loaded(written(before, tmp_path / "model.onnx"))
+    assert [layer for layer in module.children() if isinstance(layer, torch.nn.Linear)] == list(
+        module.children()
+    )
+    assert " @ " not in source
+    with torch.no_grad():
+        found = module(*inputs_of(before))
+    for one, other in zip(found, results(before, False), strict=True):
+        np.testing.assert_allclose(one.detach(), other, rtol=1e-5)
+
+
+def test_weights_that_are_handed_on(tmp_path: Path) -> None:
+    source = assert_computes(handed_on(5), tmp_path / "model.onnx")
+    assert "for _ in range(5)" in source
+    assert "identity" not in source

@@ -1,18 +1,21 @@
 """Blocks as functions: their inputs, outputs, and constants common to all occurrences.
 
 An input of an operator in a block is internal where the block computes it; a constant where it has the same content in
-every occurrence; else an input of the function. Inputs that are one value in every occurrence are one input.
+every occurrence; else an input of the function. Inputs that are one value in every occurrence are one input. Sizes of
+convolutions and pools that differ between occurrences are attributes of the function, in the same way.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from grade.blocks.finding import Blocks, Unit
-from grade.blocks.onnx_graph import OnnxGraph
+from grade.blocks.onnx_graph import OnnxGraph, import_onnx, open_attributes
 from grade.blocks.rules import body, tokens
 
 Slot = tuple[int, int]  # place in the block, input of the operator there
+Size = tuple[int, str]  # place in the block, attribute of the operator there
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,9 @@ class Function:
     constants: dict[Slot, str]  # slots that read the same constant in all occurrences -> a value that is it
     inner: dict[Slot, Slot]  # slots that read an operator of the block -> (its place, its output)
     outputs: list[int]  # outputs of the root
+    sizes: list[Size]  # one for each attribute
+    size_names: list[str]
+    size_of: dict[Size, int]  # attributes of operators that are an attribute of the function
 
 
 class FunctionMaker:
@@ -123,16 +129,26 @@ class FunctionMaker:
         root = self.onnx_graph.nodes[self.node(begins[0], int(grammar.roots[symbol]))]
         if not outputs:  # nothing reads it, but it is there
             outputs = {next(i for i, text in enumerate(root.output) if text)}
+        sizes: dict[tuple[bytes, ...], list[Size]] = {}
+        for size in (each for unit in units for each in self.sizes_of(unit)):
+            given = tuple(
+                self.attribute(begin, size).SerializeToString(deterministic=True) for begin in begins
+            )
+            if len(set(given)) > 1:
+                sizes.setdefault(given, []).append(size)
         return Function(
             symbol,
             found.name_of(symbol),
             units,
             [slots[0] for slots in groups.values()],
-            distinct([common_name(values) for values in groups]),
+            distinct([self.param_name(values, slots[0], begins) for values, slots in groups.items()]),
             {slot: number for number, slots in enumerate(groups.values()) for slot in slots},
             constants,
             inner,
             sorted(outputs),
+            [group[0] for group in sizes.values()],
+            distinct([group[0][1] for group in sizes.values()]),
+            {size: number for number, group in enumerate(sizes.values()) for size in group},
         )
 
     def slots_of(self, unit: Unit) -> Iterator[Slot]:
@@ -150,22 +166,59 @@ class FunctionMaker:
         place, number = slot
         return str(self.onnx_graph.nodes[self.node(begin, place)].input[number])
 
+    def param_name(self, values: tuple[str, ...], slot: Slot, begins: Sequence[int]) -> str:
+        """The common part of what an input is; else its role: the operand of an operator, or x if it is computed."""
+        name = common_name(values)
+        if name:
+            return name
+        if any(value in self.onnx_graph.producer for value in values):
+            return "x"
+        place, number = slot
+        node = self.onnx_graph.nodes[self.node(begins[0], place)]
+        return operand_name(node, number)
+
+    def sizes_of(self, unit: Unit) -> Iterator[Size]:
+        """The attributes that may differ between occurrences of a unit of a body."""
+        if unit.symbol < self.found.grammar.types:
+            names = open_attributes(self.onnx_graph.nodes[self.examples[unit.symbol]])
+            yield from ((unit.begin, name) for name in names)
+        else:
+            yield from ((unit.begin + place, name) for place, name in self.function(unit.symbol).sizes)
+
+    def attribute(self, begin: int, size: Size) -> Any:
+        """The attribute in the occurrence that begins here."""
+        place, name = size
+        return next(a for a in self.onnx_graph.nodes[self.node(begin, place)].attribute if a.name == name)
+
     def same_constant(self, values: list[str]) -> bool:
         digests = {self.onnx_graph.constants.get(value) for value in values}
         return len(digests) == 1 and None not in digests
 
 
-def common_name(values: tuple[str, ...]) -> str:
-    """A name for several values, from their common part.
+def operand_name(node: Any, number: int) -> str:
+    """An operand by its name in the definition of the operator, as in ``Conv.W``."""
+    onnx = import_onnx()
+    try:
+        inputs = onnx.defs.get_schema(node.op_type, domain=node.domain).inputs
+    except onnx.defs.SchemaError:
+        inputs = []
+    role = inputs[min(number, len(inputs) - 1)].name if inputs else f"input{number}"
+    return f"{node.op_type}.{role}"
 
-    >>> common_name(("layer.0.weight", "layer.1.weight")), common_name(("x", "/add/out"))
-    ('layer.weight', 'x')
+
+def common_name(values: Sequence[str]) -> str:
+    """A name for several values, from their common part; empty where there is none that says anything.
+
+    >>> common_name(["layer.0.weight", "layer.1.weight"]), common_name(["/add/out"])
+    ('layer.weight', 'add.out')
+    >>> common_name(["onnx::Conv_1", "onnx::Conv_2"])
+    ''
     """
     parts = [re.findall(r"[^./:]+", value) for value in values]
     if len({len(row) for row in parts}) > 1:
-        return values[0]
+        return ""
     kept = [column[0] for column in zip(*parts, strict=True) if len(set(column)) == 1]
-    return ".".join(kept) or values[0]
+    return "" if kept == ["onnx"] else ".".join(kept)
 
 
 def distinct(names: list[str]) -> list[str]:

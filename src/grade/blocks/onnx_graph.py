@@ -1,8 +1,10 @@
 """An ONNX model as operators and values, with every difference that a rewriting of the model has to keep.
 
 Unlike in `grade.sources.onnx_files`, which reads the structure for patterns, two operators are of one type only if one
-can stand for the other: name, domain, attributes, which inputs and outputs are there. Constants are not operators, but
-values that may differ from place to place. External data is neither loaded nor looked at.
+can stand for the other: name, domain, attributes, which inputs and outputs are there. The sizes of convolutions and
+pools are left open, as in the modules that people write: a function takes them as attributes. Constants are not
+operators, but values that may differ from place to place; so is the Identity of a constant, as exporters write it where
+a weight is used again. External data is neither loaded nor looked at.
 """
 
 import hashlib
@@ -18,6 +20,15 @@ from grade.graphs import GraphSet
 from grade.graphs.concatenation import operand_vocabulary
 from grade.graphs.operands import operand_word
 
+WINDOWS = ("Conv", "ConvTranspose", "MaxPool", "AveragePool")
+SIZES = (
+    "kernel_shape",
+    "strides",
+    "pads",
+    "dilations",
+    "group",
+)  # of them, which may differ between occurrences
+
 
 @dataclass(frozen=True, eq=False)
 class OnnxGraph:
@@ -27,7 +38,7 @@ class OnnxGraph:
     nodes: list[Any]  # operators without constants, in the order of the file, which is topological
     producer: dict[str, tuple[int, int]]  # value -> (operator, place among its outputs)
     constants: dict[str, bytes]  # value -> digest of a constant that may be written elsewhere, too
-    constant_nodes: dict[str, Any]  # value -> its Constant operator
+    constant_nodes: dict[str, Any]  # value -> its Constant operator, or the Identity of another constant
     initializers: dict[str, Any]  # value -> tensor
     wanted: frozenset[
         str
@@ -85,6 +96,9 @@ def graph_of(model: Any, name: str) -> OnnxGraph:
             constant_nodes[node.output[0]] = node
             if not (node.attribute and is_external(node.attribute[0].t)):
                 constants[node.output[0]] = constant_digest(node)
+            continue
+        if hands_on(node) and (node.input[0] in initializers or node.input[0] in constant_nodes):
+            constant_nodes[node.output[0]] = node
             continue
         for place, text in enumerate(node.output):
             if text:
@@ -182,11 +196,33 @@ def signature(node: Any, number: int) -> bytes:
     """
     parts = [node.op_type.encode(), node.domain.encode(), getattr(node, "overload", "").encode()]
     parts.append(bytes(bool(text) for text in node.input) + b"/" + bytes(bool(text) for text in node.output))
+    open_ones = open_attributes(node)
     for attribute in sorted(node.attribute, key=lambda a: a.name):
         if any(read_inside(attribute)) or attribute.HasField("g") or attribute.graphs:
             parts.append(b"body %d" % number)
-        parts.append(attribute.SerializeToString(deterministic=True))
+        if attribute.name in open_ones:
+            parts.append(b"%s %d %d" % (attribute.name.encode(), attribute.type, len(attribute.ints)))
+        else:
+            parts.append(attribute.SerializeToString(deterministic=True))
     return b"\\0".join(b"%d " % len(part) + part for part in parts)
+
+
+def hands_on(node: Any) -> bool:
+    """Whether an operator only hands on its input."""
+    return bool(node.op_type == "Identity" and node.domain in ("", "ai.onnx") and len(node.input) == 1)
+
+
+def open_attributes(node: Any) -> list[str]:
+    """The names of the sizes that operators of this type may differ in; none where pads need a closer look."""
+    given = {attribute.name: attribute for attribute in node.attribute}
+    if node.op_type not in WINDOWS or node.domain not in ("", "ai.onnx"):
+        return []
+    pads = list(given["pads"].ints) if "pads" in given else []
+    if pads[: len(pads) // 2] != pads[len(pads) // 2 :]:
+        return []
+    if "auto_pad" in given and given["auto_pad"].s not in (b"NOTSET", b"VALID"):
+        return []
+    return [name for name in SIZES if name in given]
 
 
 def read_inside(attribute: Any) -> set[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from grade.blocks.finding import Blocks, Unit, find, find_known
-from grade.blocks.functions import Function, FunctionMaker, distinct
+from grade.blocks.functions import Function, FunctionMaker, Size, common_name, distinct
 from grade.blocks.library import refuse_limits
 from grade.blocks.onnx_graph import OnnxGraph, import_onnx, read_model
 from grade.errors import InputError
@@ -45,6 +45,7 @@ class Outlined:
                     "count": self.found.by_symbol[function.symbol].count,
                     "inputs": len(function.params),
                     "outputs": len(function.outputs),
+                    "attributes": len(function.sizes),
                 }
                 for function in self.functions
             ],
@@ -123,6 +124,9 @@ def rewritten(onnx: Any, onnx_graph: OnnxGraph, maker: FunctionMaker) -> Any:
         for unit in maker.top()
     ]
     read = {text for node in nodes for text in node.input} | onnx_graph.wanted
+    for text, node in reversed(onnx_graph.constant_nodes.items()):
+        if text in read:
+            read.update(node.input)
     present = read | {text for node in nodes for text in node.output}
     before = {text for node in onnx_graph.nodes for text in node.input} | onnx_graph.wanted
     model = type(onnx_graph.model)()
@@ -162,13 +166,24 @@ def call(onnx: Any, maker: FunctionMaker, symbol: int, begin: int) -> Any:
     """The call of a function for one occurrence, with the values that it reads and computes there."""
     function, grammar = maker.function(symbol), maker.found.grammar
     root = maker.onnx_graph.nodes[maker.node(begin, int(grammar.roots[symbol]))]
-    return onnx.helper.make_node(
+    node = onnx.helper.make_node(
         function.name,
         [maker.value(begin, slot) for slot in function.params],
         [root.output[i] for i in function.outputs],
         name=root.name,
         domain=DOMAIN,
     )
+    for size, name in zip(function.sizes, function.size_names, strict=True):
+        node.attribute.append(renamed(maker.attribute(begin, size), name))
+    return node
+
+
+def renamed(attribute: Any, name: str) -> Any:
+    """The same content under another name."""
+    copy = type(attribute)()
+    copy.CopyFrom(attribute)
+    copy.name = name
+    return copy
 
 
 def called_functions(model: Any, maker: FunctionMaker) -> list[Function]:
@@ -190,12 +205,15 @@ def called_functions(model: Any, maker: FunctionMaker) -> list[Function]:
 
 
 def function_proto(onnx: Any, onnx_graph: OnnxGraph, maker: FunctionMaker, function: Function) -> Any:
-    """A block as an ONNX function. Inside, values have the names of its first occurrence."""
+    """A block as an ONNX function. Inside, values have the common part of their names, else the first of them."""
     found, grammar = maker.found, maker.found.grammar
     begin, symbol = maker.first(function.symbol), function.symbol
     params = list(function.param_names)
-    inner_names = distinct([*params, *computed_names(onnx_graph, maker, begin, function)])[len(params) :]
-    name_of = dict(zip(computed_names(onnx_graph, maker, begin, function), inner_names, strict=True))
+    computed = computed_names(onnx_graph, maker, begin, function)
+    others = [computed_names(onnx_graph, maker, at, function) for at in found.places.of(symbol)[1:].tolist()]
+    common = [common_name(row) or row[0] for row in zip(computed, *others, strict=True)]
+    inner_names = distinct([*params, *common])[len(params) :]
+    name_of = dict(zip(computed, inner_names, strict=True))
     constants = list(dict.fromkeys(function.constants.values()))
     constant_name = dict(
         zip(
@@ -215,6 +233,16 @@ def function_proto(onnx: Any, onnx_graph: OnnxGraph, maker: FunctionMaker, funct
             return name_of[str(onnx_graph.nodes[maker.node(begin, place)].output[output])]
         return ""
 
+    def sized(size: Size, name: str) -> Any:
+        """An attribute of an operator or call inside: an attribute of this function, or a content of its own."""
+        attribute = renamed(maker.attribute(begin, size), name)
+        if size not in function.size_of:
+            return attribute
+        read = type(attribute)()
+        read.name, read.type = name, attribute.type
+        read.ref_attr_name = function.size_names[function.size_of[size]]
+        return read
+
     nodes = [constant_node(onnx, onnx_graph, value, constant_name[value]) for value in constants]
     for unit in function.units:
         if unit.symbol < grammar.types:
@@ -222,19 +250,23 @@ def function_proto(onnx: Any, onnx_graph: OnnxGraph, maker: FunctionMaker, funct
             node.CopyFrom(onnx_graph.nodes[maker.node(begin, unit.begin)])
             node.input[:] = [operand((unit.begin, slot)) for slot in range(len(node.input))]
             node.output[:] = [name_of[text] if text else "" for text in node.output]
+            for attribute in node.attribute:
+                if (unit.begin, attribute.name) in function.size_of:
+                    attribute.CopyFrom(sized((unit.begin, attribute.name), attribute.name))
             nodes.append(node)
             continue
         inside = maker.function(unit.symbol)
         root = onnx_graph.nodes[maker.node(begin, unit.begin + int(grammar.roots[unit.symbol]))]
-        nodes.append(
-            onnx.helper.make_node(
-                inside.name,
-                [operand((unit.begin + place, slot)) for place, slot in inside.params],
-                [name_of[root.output[i]] for i in inside.outputs],
-                name=root.name,
-                domain=DOMAIN,
-            )
+        node = onnx.helper.make_node(
+            inside.name,
+            [operand((unit.begin + place, slot)) for place, slot in inside.params],
+            [name_of[root.output[i]] for i in inside.outputs],
+            name=root.name,
+            domain=DOMAIN,
         )
+        for (place, given), name in zip(inside.sizes, inside.size_names, strict=True):
+            node.attribute.append(sized((unit.begin + place, given), name))
+        nodes.append(node)
     root = onnx_graph.nodes[maker.node(begin, int(grammar.roots[symbol]))]
     opsets = [*onnx_graph.model.opset_import, onnx.helper.make_opsetid(DOMAIN, 1)]
     used = {node.domain if node.domain != "ai.onnx" else "" for node in nodes}
@@ -245,6 +277,7 @@ def function_proto(onnx: Any, onnx_graph: OnnxGraph, maker: FunctionMaker, funct
         [name_of[str(root.output[i])] for i in function.outputs],
         nodes,
         [opset for opset in opsets if (opset.domain if opset.domain != "ai.onnx" else "") in used],
+        attributes=function.size_names,
         doc_string=f"{int(grammar.sizes[symbol])} operators, {found.by_symbol[symbol].count} occurrences.",
     )
 

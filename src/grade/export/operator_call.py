@@ -3,12 +3,22 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 DTYPES = {  # onnx.TensorProto.DataType -> torch
     1: "torch.float32", 2: "torch.uint8", 3: "torch.int8", 5: "torch.int16", 6: "torch.int32", 7: "torch.int64",
     9: "torch.bool", 10: "torch.float16", 11: "torch.float64", 16: "torch.bfloat16",
 }  # fmt: skip
+
+
+def short(value: float) -> str:
+    """The shortest text that is the same number in single precision.
+
+    >>> short(9.999999974752427e-07), short(0.5)
+    ('1e-06', '0.5')
+    """
+    return str(float(np.format_float_scientific(np.float32(value))))
 
 
 class UntranslatableError(Exception):

@@ -1,34 +1,32 @@
 """A model as PyTorch source as a person would write it: a module class for each block, loops over equal layers.
 
-Operators are translated one by one (`grade.export.torch_operators`). A class owns the weights that its operators read;
-where their shapes differ between occurrences, the shapes are arguments of its constructor. INITIALIZERS in the source
-names the initializer of the model that each parameter stands for.
+Operators with weights are modules of torch.nn (`grade.export.module_layers`), others are translated one by one
+(`grade.export.torch_operators`). A class owns the weights that its operators read; numbers that differ between
+occurrences, as those of channels, are arguments of its constructor. Blocks of a few operators are written where they
+are used. `load` in the source takes the weights from the model's file.
 """
 
-import json
+import builtins
+import keyword
 import re
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from grade.blocks.finding import Unit
 from grade.blocks.functions import Slot
 from grade.blocks.outline import Outlined
-from grade.export.module_classes import Child, Class, Own
-from grade.export.operator_call import DTYPES, Call, UntranslatableError
-from grade.export.pytorch import indented, plain, stem
-from grade.export.torch_helpers import HELPERS
+from grade.export.module_classes import Child, Class, Layer, Own, Setting, Statement
+from grade.export.module_layers import Use, is_usual, layer_specs, window_spec
+from grade.export.module_reads import Reads, Value
+from grade.export.module_setup import occurrence, setup_line
+from grade.export.module_source import source_text
+from grade.export.module_values import KnownValues
+from grade.export.operator_call import Call, UntranslatableError
+from grade.export.pytorch import stem
 from grade.export.torch_operators import OPERATORS, SEVERAL
-from grade.export.translation import INLINE, STAND_IN, attribute_value, dtype_of, literal
+from grade.export.translation import attribute_value, dtype_of, literal
 
-FLOATS = ("torch.float32", "torch.float64", "torch.float16", "torch.bfloat16")
-WEIGHT = '''
-
-def weight(shape: list[int], dtype: torch.dtype = torch.float32) -> nn.Parameter:
-    """A parameter that waits for its values; load_state_dict brings them."""
-    return nn.Parameter(torch.zeros(shape, dtype=dtype))
-'''
+SMALL, FEW = 4, 3  # blocks of fewer operators are written out where fewer than this follow each other
 
 
 class ModuleWriter:
@@ -45,55 +43,10 @@ class ModuleWriter:
         self.opset = next(
             (o.version for o in self.graph.model.opset_import if o.domain in ("", "ai.onnx")), 1
         )
-        self.changeable = {value.name for value in self.graph.model.graph.input}
-        self.ranks = self.known_ranks()
+        self.defaults = {value.name for value in self.graph.model.graph.input} & set(self.graph.initializers)
+        self.known = KnownValues(onnx, done.maker)
+        self.reads = Reads(done.maker, self.known)
         self.names: set[str] = set()
-
-    def known_ranks(self) -> dict[str, int]:
-        """Numbers of dimensions, as far as they can be inferred."""
-        try:
-            model = self.onnx.shape_inference.infer_shapes(self.graph.model)
-        except Exception:  # of its own C++ classes; ranks are a help, not a need
-            model = self.graph.model
-        infos = (*model.graph.input, *model.graph.output, *model.graph.value_info)
-        ranks = {
-            i.name: len(i.type.tensor_type.shape.dim) for i in infos if i.type.tensor_type.HasField("shape")
-        }
-        return ranks | {name: len(tensor.dims) for name, tensor in self.graph.initializers.items()}
-
-    # Shape, type and content of a value of the model, where known.
-
-    def is_weight(self, value: str) -> bool:
-        return value in self.graph.constant_nodes or (
-            value in self.graph.initializers and value not in self.changeable
-        )
-
-    def shape(self, value: str) -> list[int]:
-        if value in self.graph.initializers:
-            return list(self.graph.initializers[value].dims)
-        return list(np.asarray(self.content(value)).shape)
-
-    def dtype(self, value: str) -> str:
-        if value in self.graph.initializers:
-            return DTYPES.get(self.graph.initializers[value].data_type, "torch.float32")
-        return dtype_of(np.asarray(self.content(value)))
-
-    def content(self, value: str) -> Any:
-        """The numbers of a constant."""
-        if value in self.graph.constant_nodes:
-            attribute = self.graph.constant_nodes[value].attribute[0]
-            found = np.asarray(attribute_value(self.onnx, attribute))
-            return found.astype(np.float32) if attribute.name in ("value_float", "value_floats") else found
-        return self.onnx.numpy_helper.to_array(self.graph.initializers[value])
-
-    def small(self, values: Sequence[str]) -> Any:
-        """The numbers of a constant that is the same everywhere, and short enough to be written out; None otherwise."""
-        if not self.maker.same_constant(list(values)) or np.prod(self.shape(values[0])) > INLINE:
-            return None
-        found = self.content(values[0])
-        return (
-            found if str(found.dtype) in ("float32", "float64", "float16", "int64", "int32", "bool") else None
-        )
 
     # Classes.
 
@@ -102,16 +55,15 @@ class ModuleWriter:
             function = self.maker.function(symbol)
             name = self.class_name(function.name)
             made = Class(symbol, name, self.done.found.places.of(symbol).tolist())
-            arguments = [g for g in range(len(function.params)) if not self.owned(symbol, g)]
-            made.arguments = [
-                made.fresh("x" if len(arguments) == 1 else f"x{i + 1}") for i in range(len(arguments))
+            given = [g for g in range(len(function.params)) if not self.reads.owned(symbol, g)]
+            made.inputs = [made.fresh("x" if len(given) == 1 else f"x{i + 1}") for i in range(len(given))]
+            variables = {
+                self.reads.values(made, function.params[group]): text
+                for group, text in zip(given, made.inputs, strict=True)
+            }
+            outputs = [
+                self.reads.computed(made, int(self.grammar.roots[symbol]), i) for i in function.outputs
             ]
-            variables: dict[str, str] = {}
-            for group, argument in zip(arguments, made.arguments, strict=True):
-                for slot in (s for s, g in function.param_of.items() if g == group):
-                    variables[self.maker.value(made.occurrences[0], slot)] = argument
-            root = self.graph.nodes[self.maker.node(made.occurrences[0], int(self.grammar.roots[symbol]))]
-            outputs = [str(root.output[i]) for i in function.outputs]
             self.write_body(made, function.units, variables, outputs)
             self.classes[symbol] = made
         return self.classes[symbol]
@@ -127,290 +79,346 @@ class ModuleWriter:
         self.names.add(made)
         return made
 
-    def owned(self, symbol: int, group: int) -> bool:
-        """Whether an input of a block is a weight in every occurrence: then the block's class has it."""
-        slot = self.maker.function(symbol).params[group]
-        begins = self.done.found.places.of(symbol).tolist()
-        return all(self.is_weight(self.maker.value(begin, slot)) for begin in begins)
-
     def write_body(
-        self, made: Class, units: Sequence[Unit], variables: dict[str, str], outputs: Sequence[str]
+        self, made: Class, units: Sequence[Unit], variables: dict[Value, str], outputs: Sequence[Value]
     ) -> None:
-        """The statements of a class. Values are known by their names in the first occurrence."""
-        start = made.occurrences[0]
-        readers: dict[str, int] = dict.fromkeys(outputs, 2)
-        for unit in units:
-            for slot in self.maker.slots_of(unit):
-                value = self.maker.value(start, slot)
-                readers[value] = readers.get(value, 0) + 1
+        """The statements of a class."""
+        units = self.opened(made, units, outputs)
+        readers = self.reads.readers(made, units, outputs)
+        sums = self.sums(made, units, readers)
         done = 0
         while done < len(units):
             unit = units[done]
             if unit.symbol < self.grammar.types:
-                self.write_operator(made, unit, variables, readers)
+                self.write_operator(made, unit, variables, readers, sums)
                 done += 1
                 continue
-            length = self.chain(made, units[done:], readers)
-            self.write_call(made, units[done : done + length], variables)
+            length = self.reads.chain(made, units[done:], readers)
+            self.write_call(made, units[done : done + length], variables, readers)
             done += length
         made.results = [variables[value] for value in outputs]
-        for own in made.own:
-            shapes = [self.shape(value) for value in own.values]
-            self.shape_argument(made, own.name, shapes)
+        made.setup = [setup_line(self.known, self.classes, made, member) for member in made.members]
 
-    def chain(self, made: Class, units: Sequence[Unit], readers: dict[str, int]) -> int:
-        """How many calls of one block follow on each other, each reading the one before and all else the same."""
-        symbol, start = units[0].symbol, made.occurrences[0]
-        function = self.maker.function(symbol)
-        arguments = [p for g, p in enumerate(function.params) if not self.owned(symbol, g)]
-        if len(function.outputs) != 1:
-            return 1
+    def opened(self, made: Class, units: Sequence[Unit], outputs: Sequence[Value]) -> list[Unit]:
+        """The units, with small blocks that do not follow each other as their operators."""
+        readers, result, done = self.reads.readers(made, units, outputs), [], 0
+        while done < len(units):
+            unit = units[done]
+            if unit.symbol < self.grammar.types:
+                result.append(unit)
+                done += 1
+                continue
+            length = self.reads.chain(made, units[done:], readers)
+            if length < FEW and self.grammar.sizes[unit.symbol] < SMALL:
+                for each in units[done : done + length]:
+                    inside = self.maker.function(each.symbol).units
+                    shifted = [Unit(u.symbol, u.base, 1, each.begin + u.begin) for u in inside]
+                    result += self.opened(made, shifted, outputs)
+            else:
+                result += units[done : done + length]
+            done += length
+        return result
 
-        def reads(unit: Unit) -> list[str]:
-            return [self.maker.value(start, (unit.begin + place, slot)) for place, slot in arguments]
+    # Calls of blocks.
 
-        length, at = 1, None  # `at`: the arguments that the one before is
-        while length < len(units) and units[length].symbol == symbol:
-            result = self.result(made, units[length - 1], function.outputs[0])
-            before, now = reads(units[length - 1]), reads(units[length])
-            places = [i for i, value in enumerate(now) if value == result]
-            if not places or readers.get(result, 0) != self.uses(units[length], result, start):
-                break
-            if at not in (None, places) or len({before[i] for i in places}) > 1:
-                break
-            if any(a != b for i, (a, b) in enumerate(zip(before, now, strict=True)) if i not in places):
-                break
-            at = places
-            length += 1
-        return length
-
-    def uses(self, unit: Unit, value: str, start: int) -> int:
-        return sum(self.maker.value(start, slot) == value for slot in self.maker.slots_of(unit))
-
-    def result(self, made: Class, unit: Unit, output: int) -> str:
-        root = self.maker.node(made.occurrences[0], unit.begin + int(self.grammar.roots[unit.symbol]))
-        return str(self.graph.nodes[root].output[output])
-
-    def write_call(self, made: Class, units: Sequence[Unit], variables: dict[str, str]) -> None:
-        symbol, start = units[0].symbol, made.occurrences[0]
-        function, inner = self.maker.function(symbol), self.class_of(symbol)
+    def write_call(
+        self, made: Class, units: Sequence[Unit], variables: dict[Value, str], readers: dict[Value, int]
+    ) -> None:
+        inner = self.class_of(units[0].symbol)
         wanted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", inner.name).lower()
-        child = Child(
-            made.fresh("layers" if len(units) > 1 else wanted, attribute=True),
-            symbol,
-            [unit.begin for unit in units],
-        )
-        made.children.append(child)
-        arguments = [p for g, p in enumerate(function.params) if not self.owned(symbol, g)]
+        several = len(units) > 1
+        name = made.fresh("layers" if several else wanted, attribute=True)
+        made.members.append(Child(name, units[0].symbol, [unit.begin for unit in units]))
+        arguments = self.reads.arguments(made, units[0])
+        given = [self.operand(made, value, variables)[0] or "None" for value in arguments]
+        results = self.reads.results(made, units[-1])
+        if not several:
+            targets = [made.fresh(wanted) for _ in results]
+            made.statements.append(Statement(targets, f"self.{name}({', '.join(given)})"))
+            variables.update(zip(results, targets, strict=True))
+            return
+        result = self.reads.results(made, units[0])[0]
+        passed = [each == result for each in self.reads.arguments(made, units[1])]
+        place = passed.index(True)
+        value, target = arguments[place], given[place]
+        shared = list(variables.values()).count(target) > 1  # by an Identity
+        if value not in variables or shared or readers[value] != self.reads.uses(made, units[0], value):
+            target = made.fresh(wanted)  # what goes in is read elsewhere
+            made.statements.append(Statement([target], given[place]))
+        inside = [target if each else text for each, text in zip(passed, given, strict=True)]
+        loop = (f"for layer in self.{name}:", f"    {target} = layer({', '.join(inside)})")
+        made.statements.append(Statement([target], "", lines=loop))
+        variables[results[0]] = target
 
-        def given(unit: Unit) -> list[str]:
-            return [
-                self.operand(made, (unit.begin + place, slot), variables)[0] or "None"
-                for place, slot in arguments
+    # Operators.
+
+    def node(self, made: Class, unit: Unit) -> Any:
+        return self.graph.nodes[self.maker.node(made.occurrences[0], unit.begin)]
+
+    def sums(
+        self, made: Class, units: Sequence[Unit], readers: dict[Value, int]
+    ) -> dict[int, tuple[Unit, int]]:
+        """Additions of a bias to a product with weights, which are one Linear: first place of the Add -> the product,
+        and the operand of the Add that is the bias.
+        """
+        leaves = [unit for unit in units if unit.symbol < self.grammar.types]
+        products = {
+            self.reads.computed(made, unit.begin, 0): unit
+            for unit in leaves
+            if self.node(made, unit).op_type == "MatMul"
+        }
+        found: dict[int, tuple[Unit, int]] = {}
+        for unit in leaves:
+            if self.node(made, unit).op_type != "Add":
+                continue
+            for place in (0, 1):
+                value, bias = self.reads.values(made, (unit.begin, 1 - place)), (unit.begin, place)
+                if value not in products or readers[value] != 1 or unit.begin in found:
+                    continue
+                if layer_specs("Gemm", self.linear_uses(made, products[value], bias)) is not None:
+                    found[unit.begin] = (products[value], place)
+        return found
+
+    def linear_uses(self, made: Class, product: Unit, bias: Slot) -> list[Use]:
+        """A product and a bias as the operator Gemm; the weights of both."""
+        uses = []
+        for weight, more in zip(
+            self.reads.values(made, (product.begin, 1)), self.reads.values(made, bias), strict=True
+        ):
+            shapes = [
+                self.known.shape(value) if self.known.is_weight(value) else None for value in (weight, more)
             ]
-
-        first = given(units[0])
-        results = [self.result(made, units[-1], output) for output in function.outputs]
-        targets = [
-            made.fresh(f"{wanted}_out" if len(results) == 1 else f"{wanted}_out{i + 1}")
-            for i in range(len(results))
-        ]
-        if len(units) == 1:
-            made.lines.append(f"{', '.join(targets)} = self.{child.name}({', '.join(first)})")
-        else:
-            before = self.result(made, units[0], function.outputs[0])
-            second = [self.maker.value(start, (units[1].begin + p, s)) for p, s in arguments]
-            target = targets[0]
-            made.lines.append(f"{target} = {first[second.index(before)]}")
-            inside = [target if second[i] == before else text for i, text in enumerate(first)]
-            made.lines += [
-                f"for layer in self.{child.name}:",
-                f"    {target} = layer({', '.join(inside)})",
+            kinds = [
+                self.known.dtype(value) if self.known.is_weight(value) else "value"
+                for value in (weight, more)
             ]
-        variables.update(zip(results, targets, strict=True))
-        for number, (_, shapes) in enumerate(inner.shapes):
-            for begin in child.begins:
-                values = [shapes[self.occurrence(inner, at + begin)] for at in made.occurrences]
-                self.shape_argument(made, inner.shapes[number][0], values)
+            uses.append(Use({}, [None, *shapes], ["value", *kinds], None))
+        return uses
 
-    def occurrence(self, inner: Class, begin: int) -> int:
-        return int(np.searchsorted(inner.occurrences, begin))
+    def uses_of(self, made: Class, unit: Unit) -> list[Use]:
+        """An operator at all occurrences of a class."""
+        count = len(self.node(made, unit).input)
+        columns = [self.reads.values(made, (unit.begin, place)) for place in range(count)]
+        weights = [all(value and self.known.is_weight(value) for value in column) for column in columns]
+        uses = []
+        for number, begin in enumerate(made.occurrences):
+            node = self.graph.nodes[self.maker.node(begin, unit.begin)]
+            row = [column[number] for column in columns]
+            uses.append(
+                Use(
+                    {a.name: attribute_value(self.onnx, a) for a in node.attribute},
+                    [
+                        self.known.shape(text) if known else None
+                        for text, known in zip(row, weights, strict=True)
+                    ],
+                    [
+                        self.known.dtype(text) if known else "value" if text else ""
+                        for text, known in zip(row, weights, strict=True)
+                    ],
+                    self.known.ranks.get(row[0]) if row else None,
+                )
+            )
+        return uses
 
-    def shape_argument(self, made: Class, name: str, shapes: list[list[int]]) -> str:
-        """How a class knows a shape: a list of numbers where it is always the same, else a constructor argument."""
-        if all(shape == shapes[0] for shape in shapes):
-            return str(shapes[0])
-        for known, values in made.shapes:
-            if values == shapes:
-                return known
-        taken = {known for known, _ in made.shapes}
-        base = name if name.endswith("_shape") else f"{name}_shape"
-        new, number = base, 1
-        while new in taken:
-            number += 1
-            new = f"{base}{number}"
-        made.shapes.append((new, shapes))
-        return new
+    def write_layer(
+        self,
+        made: Class,
+        uses: list[Use],
+        kind: str,
+        slots: list[Slot],
+        given: Slot,
+        variables: dict[Value, str],
+    ) -> str | None:
+        """The call of a module of torch.nn; None where there is none for this operator."""
+        specs = layer_specs(kind, uses)
+        if specs is None:
+            return None
+        read, _ = self.operand(made, self.reads.values(made, given), variables)
+        name = made.fresh(stem(specs[0].name.removeprefix("nn.")), attribute=True)
+        columns = {key: self.reads.values(made, slots[place]) for key, place in specs[0].weights.items()}
+        made.members.append(Layer(name, specs, columns))
+        return f"self.{name}({read})"
 
     def write_operator(
-        self, made: Class, unit: Unit, variables: dict[str, str], readers: dict[str, int]
+        self,
+        made: Class,
+        unit: Unit,
+        variables: dict[Value, str],
+        readers: dict[Value, int],
+        sums: dict[int, tuple[Unit, int]],
     ) -> None:
-        node = self.graph.nodes[self.maker.node(made.occurrences[0], unit.begin)]
+        node = self.node(made, unit)
         kind = node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}::{node.op_type}"
-        word = stem(node.op_type)
+        slots = [(unit.begin, place) for place in range(len(node.input))]
+        if any(product.begin == unit.begin for product, _ in sums.values()):
+            return  # written with its bias
+        results = [self.reads.computed(made, unit.begin, place) for place in range(len(node.output))]
+        if kind == "Identity" and self.reads.values(made, slots[0]) in variables:
+            variables[results[0]] = variables[self.reads.values(made, slots[0])]
+            return
+        used = [place for place, value in enumerate(results) if value[0] and readers.get(value)]
+        note, word = "", stem(node.op_type)
+        if unit.begin in sums:
+            product, place = sums[unit.begin]
+            uses = self.linear_uses(made, product, (unit.begin, place))
+            columns = [(product.begin, 0), (product.begin, 1), (unit.begin, place)]
+            expression, word = self.write_layer(made, uses, "Gemm", columns, columns[0], variables), "linear"
+        else:
+            uses = self.uses_of(made, unit)
+            given = slots[1] if kind == "Gather" and len(slots) > 1 else slots[0] if slots else (0, 0)
+            expression = (
+                self.write_layer(made, uses, kind, slots, given, variables)
+                if max(used, default=0) == 0
+                else None
+            )
+        if expression is None:
+            expression, note = self.function_call(
+                made, unit, kind, word, uses, variables, max(used, default=0) + 1
+            )
+        targets = []
+        for place in range(max(used, default=0) + 1):
+            several = max(used, default=0) > 0
+            target = made.fresh(f"{word}_{place + 1}" if several else word) if place in used else "_"
+            variables[results[place]] = target
+            targets.append(target)
+        made.statements.append(Statement(targets, expression, note))
+
+    def function_call(
+        self,
+        made: Class,
+        unit: Unit,
+        kind: str,
+        word: str,
+        uses: list[Use],
+        variables: dict[Value, str],
+        outputs: int,
+    ) -> tuple[str, str]:
+        """(expression, remark) of an operator without a module."""
+        node = self.node(made, unit)
         operands = [
-            self.operand(made, (unit.begin, place), variables, word) if text else (None, None)
+            self.operand(made, self.reads.values(made, (unit.begin, place)), variables, word, place)
+            if text
+            else (None, None)
             for place, text in enumerate(node.input)
         ]
-        if kind == "Identity" and operands[0][0] in variables.values():
-            variables[node.output[0]] = str(operands[0][0])
-            return
-        used = [place for place, text in enumerate(node.output) if text and readers.get(text)]
         call = Call(
             inputs=[text for text, _ in operands],
-            attributes={a.name: attribute_value(self.onnx, a) for a in node.attribute},
+            attributes=dict(uses[0].attributes),
             constants=[known for _, known in operands],
-            ranks=[self.ranks.get(text) for text in node.input],
-            outputs=max(used, default=0) + 1,
+            ranks=[self.known.ranks.get(text) for text in node.input],
+            outputs=outputs,
             opset=self.opset,
             helpers=self.helpers,
         )
         try:
-            if kind not in OPERATORS or (call.outputs > 1 and kind not in SEVERAL):
+            if any(repr(use.attributes) != repr(uses[0].attributes) for use in uses):
+                return self.window_call(made, call, kind, uses), ""
+            if kind not in OPERATORS or (outputs > 1 and kind not in SEVERAL):
                 raise UntranslatableError
-            expression, note = OPERATORS[kind](call), ""
+            return OPERATORS[kind](call), ""
         except (UntranslatableError, KeyError):
             self.unknown.append(kind)
             given = [text for text in call.inputs if text is not None]
-            expression = f"placeholder({', '.join([repr(kind).encode('unicode_escape').decode(), *given])})"
-            note = "  # PLACEHOLDER"
-        targets = []
-        for place in range(call.outputs):
-            target = (
-                made.fresh(word if call.outputs == 1 else f"{word}_{place + 1}") if place in used else "_"
-            )
-            variables[node.output[place]] = target
-            targets.append(target)
-        made.lines.append(f"{', '.join(targets)} = {expression}{note}")
+            name = repr(kind).encode("unicode_escape").decode()
+            return f"placeholder({', '.join([name, *given])})", "  # PLACEHOLDER"
+
+    def window_call(self, made: Class, call: Call, kind: str, uses: list[Use]) -> str:
+        """A convolution with computed weights, whose sizes differ between occurrences."""
+        specs = [window_spec(kind, use) for use in uses]
+        known = [spec for spec in specs if spec is not None]
+        if len(known) < len(specs) or len({spec.name for spec in known}) > 1:
+            raise UntranslatableError
+        given = [call[0], call[1], call.optional(2) or "None"]
+        for option in known[0].options:
+            if all(is_usual(spec, option) for spec in known):
+                continue
+            text = made.argument(option, option, [spec.options[option] for spec in known])
+            if text.isidentifier() and text != "None":
+                if not any(isinstance(m, Setting) and m.text == text for m in made.members):
+                    made.members.append(Setting(made.fresh(text, attribute=True), text))
+                text = (
+                    f"self.{next(m.name for m in made.members if isinstance(m, Setting) and m.text == text)}"
+                )
+            given.append(f"{option}={text}")
+        return f"{known[0].name}({', '.join(given)})"
 
     def operand(
-        self, made: Class, slot: Slot, variables: dict[str, str], word: str = "operand"
+        self, made: Class, values: Value, variables: dict[Value, str], word: str = "operand", place: int = 0
     ) -> tuple[str | None, Any]:
-        """(expression, numbers where they are known) of the value that a slot reads."""
-        values = [self.maker.value(begin, slot) for begin in made.occurrences]
+        """(expression, numbers where they are known) of an operand that has these values in the occurrences."""
         if not values[0]:
             return None, None
-        if values[0] in variables:
-            return variables[values[0]], None
-        known = self.small(values)
+        if values in variables:
+            return variables[values], None
+        known = self.known.small(values)
         if known is not None:
             return f"torch.tensor({literal(known)}, dtype={dtype_of(known)})", known
-        for own in made.own:
-            if own.values == values:
+        for own in made.members:
+            if isinstance(own, Own) and own.values == values:
                 return f"self.{own.name}", None
-        role = {1: "weight", 2: "bias", 3: "mean", 4: "variance"}.get(slot[1], f"operand{slot[1]}")
-        own = Own(made.fresh(f"{word}_{role}", attribute=True), values)
-        made.own.append(own)
-        return f"self.{own.name}", None
+        role = {1: "weight", 2: "bias", 3: "mean", 4: "variance"}.get(place, "constant")
+        made.members.append(Own(made.fresh(f"{word}_{role}", attribute=True), values))
+        return f"self.{made.members[-1].name}", None
 
-    # The source.
+    # The model.
 
-    def source(self, about: str) -> str:
-        inputs = [v.name for v in self.graph.model.graph.input if v.name not in self.graph.initializers]
-        defaults = [v.name for v in self.graph.model.graph.input if v.name in self.graph.initializers]
+    def model(self) -> Class:
+        """The class of the whole model."""
+        graph = self.graph.model.graph
+        inputs = [v.name for v in graph.input if v.name not in self.defaults]
         model = Class(None, self.class_name("Model"), [0])
-        self.changeable -= set(defaults)  # the module has them as parameters
-        model.arguments = [model.fresh("x" if len(inputs) == 1 else f"x{i + 1}") for i in range(len(inputs))]
-        variables = dict(zip(inputs, model.arguments, strict=True))
-        outputs = [value.name for value in self.graph.model.graph.output]
+        model.inputs = [model.fresh(variable(name)) for name in inputs]
+        variables: dict[Value, str] = {(name,): text for name, text in zip(inputs, model.inputs, strict=True)}
+        outputs: list[Value] = [(value.name,) for value in graph.output]
         for value in outputs:
-            if value not in self.graph.producer and value not in variables:
-                variables[value] = self.operand(model, (0, 0), variables)[0] or "None"
+            if value[0] not in self.graph.producer and value not in variables:
+                variables[value] = self.operand(model, value, variables)[0] or "None"
         self.write_body(model, self.maker.top(), variables, outputs)
-        classes = [*self.classes.values(), model]
-        initializers = dict(self.paths(model, 0, ""))
-        text = [
-            f'"""{plain(about)}',
-            "",
-            "Written by GraDE: a class for each block that repeats. INITIALIZERS names the initializer of the model",
-            "that each parameter stands for.",
-            '"""',
-            "",
-            "import torch",
-            "import torch.nn.functional as F",
-            "from torch import nn",
-            "",
-            "INITIALIZERS = {",
-            *(f"    {json.dumps(path)}: {json.dumps(value)}," for path, value in initializers.items()),
-            "}",
-            "",
-            *WEIGHT.strip("\n").split("\n"),
-            "",
-        ]
-        for helper in sorted(self.helpers):
-            text += ["", *HELPERS[helper].strip("\n").split("\n"), ""]
-        if self.unknown:
-            text += ["", *STAND_IN.strip("\n").split("\n"), ""]
-        for each in classes:
-            text += ["", *self.class_lines(each), ""]
-        return re.sub(r"\n{4,}", "\n\n\n", "\n".join(text)).rstrip("\n") + "\n"
+        return model
 
-    def class_lines(self, made: Class) -> list[str]:
-        constructor = ", ".join(["self", *(f"{name}: list[int]" for name, _ in made.shapes)])
-        lines = [f"class {made.name}(nn.Module):"]
-        if made.symbol is not None:
-            block = self.done.found.by_symbol[made.symbol]
-            lines += [f'    """{block.nodes} operators, {block.count} times in the model."""', ""]
-        setting = [*(self.child_line(made, child) for child in made.children)]
-        for own in made.own:
-            shape = self.shape_argument(made, own.name, [self.shape(value) for value in own.values])
-            kind = self.dtype(own.values[0])
-            if kind in FLOATS:
-                more = "" if kind == "torch.float32" else f", {kind}"
-                setting.append(f"self.{own.name} = weight({shape}{more})")
-            else:
-                setting.append(f'self.register_buffer("{own.name}", torch.zeros({shape}, dtype={kind}))')
-        if setting:
-            lines += [
-                f"    def __init__({constructor}) -> None:",
-                "        super().__init__()",
-                *indented(setting, 8),
-                "",
-            ]
-        results = made.results
-        kind = "torch.Tensor" if len(results) == 1 else f"tuple[{', '.join(['torch.Tensor'] * len(results))}]"
-        arguments = ", ".join(["self", *(f"{name}: torch.Tensor" for name in made.arguments)])
-        body = [*made.lines, f"return {', '.join(results)}"]
-        return [*lines, f"    def forward({arguments}) -> {kind}:", *indented(body, 8)]
-
-    def child_line(self, made: Class, child: Child) -> str:
-        inner = self.classes[child.symbol]
-        calls = []
-        for begin in child.begins:
-            given = [
-                self.shape_argument(
-                    made, name, [shapes[self.occurrence(inner, at + begin)] for at in made.occurrences]
-                )
-                for name, shapes in inner.shapes
-            ]
-            calls.append(f"{inner.name}({', '.join(given)})")
-        if len(calls) == 1:
-            return f"self.{child.name} = {calls[0]}"
-        if len(set(calls)) == 1:
-            return f"self.{child.name} = nn.ModuleList({calls[0]} for _ in range({len(calls)}))"
-        return f"self.{child.name} = nn.ModuleList([{', '.join(calls)}])"
-
-    def paths(self, made: Class, begin: int, prefix: str) -> list[tuple[str, str]]:
-        """(name in the state dictionary, value in the model) of all parameters below one occurrence."""
-        at = self.occurrence(made, begin)
-        found = [(f"{prefix}{own.name}", own.values[at]) for own in made.own]
-        for child in made.children:
-            for number, first in enumerate(child.begins):
-                middle = f"{child.name}." if len(child.begins) == 1 else f"{child.name}.{number}."
-                found += self.paths(self.classes[child.symbol], begin + first, prefix + middle)
+    def paths(self, made: Class, begin: int, prefix: str) -> list[tuple[str, str, bool]]:
+        """(name in the state dictionary, constant in the model, whether it is transposed) of all parameters below one
+        occurrence.
+        """
+        at = occurrence(made, begin)
+        found: list[tuple[str, str, bool]] = []
+        for member in made.members:
+            if isinstance(member, Own):
+                found.append((f"{prefix}{member.name}", self.known.resolved(member.values[at]), False))
+            elif isinstance(member, Layer):
+                found += [
+                    (
+                        f"{prefix}{member.name}.{key}",
+                        self.known.resolved(values[at]),
+                        key in member.specs[at].transposed,
+                    )
+                    for key, values in member.values.items()
+                ]
+            elif isinstance(member, Child):
+                for number, first in enumerate(member.begins):
+                    middle = f"{member.name}." if len(member.begins) == 1 else f"{member.name}.{number}."
+                    found += self.paths(self.classes[member.symbol], begin + first, prefix + middle)
         return found
+
+
+def variable(name: str) -> str:
+    """A value's name as one of Python.
+
+    >>> variable("input_ids"), variable("input.1"), variable("495"), variable("input")
+    ('input_ids', 'input_1', 'x', 'input_')
+    """
+    word = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
+    if not word or word[0].isdigit():
+        return "x"
+    return f"{word}_" if keyword.iskeyword(word) or hasattr(builtins, word) else word
 
 
 def module_source(done: Outlined, about: str) -> str:
     """The source of a module equivalent to the model."""
-    return ModuleWriter(done).source(about)
+    writer = ModuleWriter(done)
+    model = writer.model()
+    counts = {block.symbol: (block.nodes, block.count) for block in done.found.blocks}
+    paths = writer.paths(model, 0, "")
+    return source_text(
+        about, [*writer.classes.values(), model], counts, paths, writer.helpers, bool(writer.unknown)
+    )

@@ -9,11 +9,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from grade.export.operator_call import DTYPES, Call, UntranslatableError
+from grade.export.operator_call import DTYPES, Call, UntranslatableError, short
 
 
 def binary(symbol: str) -> Callable[[Call], str]:
     return lambda c: f"{c.scalar(0)} {symbol} {c.scalar(1)}"
+
+
+def binary_as_given(symbol: str) -> Callable[[Call], str]:
+    return lambda c: f"{c[0]} {symbol} {c[1]}"
 
 
 def function(name: str) -> Callable[[Call], str]:
@@ -116,13 +120,13 @@ def over_space(method: str) -> Callable[[Call], str]:
 def batch_norm(c: Call) -> str:
     if c.outputs > 1 or c.get("training_mode", 0):
         raise UntranslatableError
-    return f"F.batch_norm({c[0]}, {c[3]}, {c[4]}, {c[1]}, {c[2]}, eps={c.get('epsilon', 1e-5):.9g})"
+    return f"F.batch_norm({c[0]}, {c[3]}, {c[4]}, {c[1]}, {c[2]}, eps={short(c.get('epsilon', 1e-5))})"
 
 
 def layer_norm(c: Call) -> str:
     if c.outputs > 1:
         raise UntranslatableError
-    axis, eps = c.get("axis", -1), f"{c.get('epsilon', 1e-5):.9g}"
+    axis, eps = c.get("axis", -1), f"{short(c.get('epsilon', 1e-5))}"
     bias = c.optional(2) or "None"
     return f"F.layer_norm({c[0]}, {c[0]}.shape[{axis}:], {c[1]}, {bias}, eps={eps})"
 
@@ -130,7 +134,7 @@ def layer_norm(c: Call) -> str:
 def group_norm(c: Call) -> str:
     if c.opset < 21:
         raise UntranslatableError  # scale and bias were per group
-    return f"F.group_norm({c[0]}, {c.attributes['num_groups']}, {c[1]}, {c[2]}, eps={c.get('epsilon', 1e-5):.9g})"
+    return f"F.group_norm({c[0]}, {c.attributes['num_groups']}, {c[1]}, {c[2]}, eps={short(c.get('epsilon', 1e-5))})"
 
 
 def gemm(c: Call) -> str:
@@ -155,19 +159,21 @@ def softmax(name: str) -> Callable[[Call], str]:
 
 def reduction(method: str) -> Callable[[Call], str]:
     def expression(c: Call) -> str:
-        keep, axes = bool(c.get("keepdims", 1)), c.axes(1)
+        keep, axes = ", keepdim=True" if c.get("keepdims", 1) else "", c.axes(1)
         if axes is None or axes == "[]":
             if c.get("noop_with_empty_axes", 0):
                 return c[0]
             axes = f"range({c[0]}.dim())"
-        name, before, after = {
-            "l2": ("square().sum", "", ".sqrt()"),
-            "l1": ("abs().sum", "", ""),
-            "square": ("square().sum", "", ""),
-        }.get(method, (method, "", ""))
+        numbers = axes.strip("[]") if axes.startswith("[") else None
+        dim = f"tuple({axes})" if numbers is None else f"({numbers})" if "," in numbers else numbers
+        name, after = {
+            "l2": ("square().sum", ".sqrt()"),
+            "l1": ("abs().sum", ""),
+            "square": ("square().sum", ""),
+        }.get(method, (method, ""))
         if method == "prod":
             raise UntranslatableError
-        return f"{before}{c[0]}.{name}(dim=tuple({axes}), keepdim={keep}){after}"
+        return f"{c[0]}.{name}({dim}{keep}){after}"
 
     return expression
 
@@ -197,11 +203,11 @@ def clip(c: Call) -> str:
 
 def reshape(c: Call) -> str:
     known = c.constant(1) if c.opset >= 5 else np.array(c.get("shape"))
-    if known is None or (c.get("allowzero", 0) and 0 in known):
-        if c.get("allowzero", 0):
-            raise UntranslatableError
-        return c.helper("reshape", c[0], c.ints(1))
-    sizes = [f"{c[0]}.shape[{i}]" if n == 0 else str(n) for i, n in enumerate(known.ravel().tolist())]
+    kept = not c.get("allowzero", 0)  # whether 0 is the size of the operand
+    if known is None:
+        return c.helper("reshape", c[0], c.ints(1)) if kept else f"{c[0]}.reshape({c.ints(1)})"
+    numbers = known.ravel().tolist()
+    sizes = [f"{c[0]}.shape[{i}]" if kept and n == 0 else str(n) for i, n in enumerate(numbers)]
     return f"{c[0]}.reshape({', '.join(sizes)})" if sizes else f"{c[0]}.reshape(())"
 
 
@@ -232,8 +238,7 @@ def split(c: Call) -> str:
         return f"torch.split({c[0]}, {list(sizes)}, dim={axis})"
     if c.optional(1) is not None:
         return f"torch.split({c[0]}, {c.ints(1)}, dim={axis})"
-    parts = c.get("num_outputs", c.outputs)
-    return f"torch.split({c[0]}, -(-{c[0]}.shape[{axis}] // {parts}), dim={axis})"
+    return f"{c[0]}.chunk({c.get('num_outputs', c.outputs)}, dim={axis})"
 
 
 def slice_(c: Call) -> str:
@@ -329,13 +334,26 @@ def prelu(c: Call) -> str:
 
 
 def gelu(c: Call) -> str:
-    return f"F.gelu({c[0]}, approximate={c.get('approximate', 'none')!r})"
+    return f'F.gelu({c[0]}, approximate="tanh")' if c.get("approximate") == "tanh" else f"F.gelu({c[0]})"
 
 
 def shape(c: Call) -> str:
-    if c.get("start", 0) or c.get("end") is not None:
+    start, end = c.get("start", 0), c.get("end")
+    part = "" if not start and end is None else f"[{start or ''}:{'' if end is None else end}]"
+    return f"torch.tensor({c[0]}.shape{part})"
+
+
+def triangle(c: Call) -> str:
+    known = c.constant(1)
+    if known is None and c.optional(1) is not None:
         raise UntranslatableError
-    return f"torch.tensor({c[0]}.shape)"
+    diagonal = 0 if known is None else int(known.item())
+    name = "triu" if c.get("upper", 1) else "tril"
+    return f"torch.{name}({c[0]}{f', {diagonal}' if diagonal else ''})"
+
+
+def modulo(c: Call) -> str:
+    return f"torch.{'fmod' if c.get('fmod', 0) else 'remainder'}({c[0]}, {c[1]})"
 
 
 def constant_of_shape(c: Call) -> str:
@@ -393,9 +411,9 @@ OPERATORS: dict[str, Callable[[Call], str]] = {
     "GlobalAveragePool": over_space("mean"), "GlobalMaxPool": over_space("amax"),
     "BatchNormalization": batch_norm, "LayerNormalization": layer_norm, "GroupNormalization": group_norm,
     "InstanceNormalization": lambda c: (
-        f"F.instance_norm({c[0]}, weight={c[1]}, bias={c[2]}, eps={c.get('epsilon', 1e-5):.9g})"
+        f"F.instance_norm({c[0]}, weight={c[1]}, bias={c[2]}, eps={short(c.get('epsilon', 1e-5))})"
     ),
-    "LRN": lrn, "Gemm": gemm, "MatMul": lambda c: f"torch.matmul({c[0]}, {c[1]})",
+    "LRN": lrn, "Gemm": gemm, "MatMul": binary_as_given("@"),
     "Add": binary("+"), "Sub": binary("-"), "Mul": binary("*"), "Div": divide, "Pow": power, "Sum": total,
     "Max": chained("torch.maximum"), "Min": chained("torch.minimum"),
     "Mean": lambda c: f"({total(c)}) / {len(c.inputs)}",
@@ -423,7 +441,7 @@ OPERATORS: dict[str, Callable[[Call], str]] = {
     "Concat": concat, "Split": split, "Slice": slice_, "Gather": gather, "Pad": pad, "Resize": resize,
     "Upsample": resize, "Cast": cast, "Shape": shape, "ConstantOfShape": constant_of_shape, "Expand": expand,
     "Where": lambda c: f"torch.where({c[0]}, {c[1]}, {c[2]})",
-    "Tile": lambda c: f"{c[0]}.repeat(*{c.ints(1)})",
+    "Trilu": triangle, "Mod": modulo, "Tile": lambda c: f"{c[0]}.repeat(*{c.ints(1)})",
     "LSTM": lstm,
     "Range": lambda c: f"torch.arange({c[0]}.item(), {c[1]}.item(), {c[2]}.item(), dtype={c[0]}.dtype)",
 }  # fmt: skip
