@@ -19,7 +19,8 @@ Written by `python docs/command_line.py` from the commands themselves.
 
 Every command takes `--help` (with examples) and `--json`: one JSON object on standard output, and nothing else there.
 Progress is drawn on standard error, and only if that is a terminal. Exit codes: 0; 2 and one sentence for bad input;
-130 after Ctrl-C. Files and folders are written whole or not at all.
+1 and one sentence if the machine fails (a full disk, a GPU); 130 after Ctrl-C. Files and folders are written whole or
+not at all.
 """
 
 

@@ -1,8 +1,8 @@
 """Runs the examples of a page of the documentation: shell lines and Python sessions, in the order of the page.
 
 Blocks of kind ``sh`` hold commands, one a line; blocks of kind ``python`` hold sessions with prompts, and share their
-names. All of a page run in one empty folder, beside which stands `models`: a folder of small ONNX files. Commands
-of other programs (make, pip) are looked up where they are defined: they would install or take minutes.
+names. All of a page run in one folder that holds only `models`, a folder of small ONNX files, and `model.onnx`.
+Commands of other programs (make, pip) are looked up where they are defined: they would install or take minutes.
 """
 
 import doctest

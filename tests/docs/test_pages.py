@@ -1,10 +1,14 @@
 import re
+import shlex
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
+from grade.cli import app
 from grade.sources import sources
 from tests.docs.examples import ROOT, run_page
 from tests.onnx_models import BUNDLED
@@ -20,6 +24,7 @@ def test_every_example_is_true(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "models").symlink_to(BUNDLED / "light")
+    (tmp_path / "model.onnx").symlink_to(BUNDLED / "light" / "light_inception_v1.onnx")
     monkeypatch.chdir(tmp_path)
     run_page(page, capsys)
 
@@ -32,6 +37,20 @@ def test_pictures_and_links_exist(page: Path) -> None:
 
 def test_the_reference_of_commands_is_that_of_the_commands() -> None:
     assert command_line.PAGE.read_text() == command_line.page(), "run 'python docs/command_line.py'"
+
+
+EXAMPLES = [line for line in command_line.PAGE.read_text().splitlines() if line.startswith("grade ")]
+
+
+@pytest.mark.parametrize("line", EXAMPLES)
+def test_every_example_of_the_reference_is_understood(line: str) -> None:
+    """Many of them take minutes or name files of the reader, so they are parsed and not run."""
+    command: Any = typer.main.get_command(app)
+    words = shlex.split(line)
+    while hasattr(command, "commands"):
+        words = words[1:]
+        command = command.commands[words[0]]
+    command.make_context(words[0], words[1:])
 
 
 def test_the_read_me_is_short() -> None:
