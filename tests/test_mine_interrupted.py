@@ -3,6 +3,7 @@
 import errno
 import os
 import random
+import shlex
 import signal
 import subprocess
 import sys
@@ -88,6 +89,45 @@ def test_a_command_that_may_write_no_more_ends_with_code_1(tmp_path: Path, room:
     for out in ("run", "whole"):
         subprocess.run([*GRADE, *arguments, "--out", tmp_path / out], check=True, capture_output=True)
     assert catalogue_bytes(tmp_path / "run") == catalogue_bytes(tmp_path / "whole")
+
+
+def test_a_disk_that_is_full(tmp_path: Path) -> None:
+    """A disk of half a MB holds some levels, then no more; in a larger place the same run ends like any other."""
+    alone = ["unshare", "--user", "--map-root-user", "--mount"]
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(disk)]
+    try:
+        subprocess.run([*alone, *mount], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("this process may not mount a small disk")
+    arguments = [
+        "mine",
+        "zoo-mini",
+        "-k",
+        "6",
+        "--all",
+        "--rank-by",
+        "occurrences",
+        "--top",
+        "5",
+        "--beam",
+        "200",
+    ]
+    arguments += ["--list-size", "40"]
+    command = shlex.join([*GRADE, *arguments, "--out", str(disk / "run")])
+    kept = tmp_path / "kept"
+    script = f"{shlex.join(mount)} && {{ {command}; code=$?; cp -r {disk}/. {kept}; exit $code; }}"
+    result = subprocess.run([*alone, "sh", "-c", script], capture_output=True, text=True)
+    assert result.returncode == 1, result.stderr
+    assert result.stderr.count("\n") == 1
+    assert "cannot be written (No space left on device); free space" in result.stderr
+    assert (kept / "run" / "levels" / "k-03.npz").exists()
+    assert not list(kept.rglob(".*"))
+    assert not (kept / "run" / "catalogue.sqlite").exists()
+    for out in (kept / "run", tmp_path / "whole"):
+        subprocess.run([*GRADE, *arguments, "--out", out], check=True, capture_output=True)
+    assert catalogue_bytes(kept / "run") == catalogue_bytes(tmp_path / "whole")
 
 
 def catalogue_bytes(run: Path) -> bytes:

@@ -22,7 +22,7 @@ ON_LOOPBACK = (
     " services.get_node_ip_address = lambda address=None: '127.0.0.1';"
     " from ray.scripts.scripts import main; main()"
 )
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 
 def free_port() -> int:
@@ -45,6 +45,7 @@ class Cluster:
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN_PATH": str(token),
             "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_worker_niceness": "0",  # else tasks wait for ever where a machine is busy
             "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # a process that connects takes the loopback address, too
         }
         self.nodes: list[subprocess.Popen[bytes]] = []

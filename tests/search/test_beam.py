@@ -11,7 +11,7 @@ from grade.sampling.census import take_census
 from grade.search import Constraints, Level, OccurrenceLists, beam_search
 from grade.search.beam import Bounds
 from grade.sources import load
-from grade.verify.estimates import draw_counts, family_of, mean_and_error
+from grade.verify.estimates import REPLICATES, draw_counts, family_of, mean_and_error
 from tests.native.test_census import random_set
 from tests.reference import connected
 
@@ -75,8 +75,9 @@ def test_bounded_lists_give_unbiased_counts() -> None:
     replicates = 200
     family = [level.lists.patterns for level in levels]
     drawn = [
-        draw_counts(graphs, family, constraints=Constraints(), bounds=bounds, seed=seed)[-1]
-        for seed in range(replicates)
+        replicate[-1]
+        for seed in range(replicates // REPLICATES)
+        for replicate in draw_counts(graphs, family, constraints=Constraints(), bounds=bounds, seed=seed)
     ]
     counts, errors = mean_and_error(drawn)
     truth = levels[-1].lists.counts
@@ -152,8 +153,9 @@ def test_winners_counted_again_are_within_their_errors(hubs: GraphSet) -> None:
     family = family_of({6: levels[-1].lists.patterns.take(np.arange(20))})
     counts, errors = mean_and_error(
         [
-            draw_counts(hubs, family, constraints=Constraints(), bounds=bounds, seed=seed)[-1]
-            for seed in range(30)
+            replicate[-1]
+            for seed in range(8)
+            for replicate in draw_counts(hubs, family, constraints=Constraints(), bounds=bounds, seed=seed)
         ]
     )
     census = take_census(hubs, 6)

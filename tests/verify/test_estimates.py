@@ -1,9 +1,10 @@
 """Estimates of counts that were cut off: unbiased, from lists of a family of parts."""
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from grade.graphs import GraphSet, PatternTable
 from grade.graphs.node_deletions import connected_parts
@@ -14,7 +15,7 @@ from grade.search.beam import Bounds
 from grade.sources import load
 from grade.support import ESTIMATE, LOWER_BOUND, Support
 from grade.verify import count_pattern, with_estimates
-from grade.verify.estimates import draw_counts, family_of, mean_and_error
+from grade.verify.estimates import REPLICATES, draw_counts, family_of, independent_choices, mean_and_error
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,9 @@ def test_counts_drawn_by_a_family_are_unbiased(mini: GraphSet, censuses: dict[in
     family = family_of(wanted)
     bounds = Bounds(capacity=5000, list_size=10)
     drawn = [
-        draw_counts(mini, family, constraints=Constraints(), bounds=bounds, seed=seed) for seed in range(80)
+        replicate
+        for seed in range(20)
+        for replicate in draw_counts(mini, family, constraints=Constraints(), bounds=bounds, seed=seed)
     ]
     for k in (4, 6):
         counts, errors = mean_and_error([replicate[k - 3] for replicate in drawn])
@@ -69,6 +72,24 @@ def test_counts_drawn_by_a_family_are_unbiased(mini: GraphSet, censuses: dict[in
         z = (counts - truth)[estimated] / errors[estimated]
         assert np.abs(z).max() < 4.5
         assert np.array_equal(counts[errors == 0], truth[errors == 0])
+
+
+@pytest.mark.parametrize(("population", "size"), [(9, 3), (7, 2), (40, 1), (3, 3), (2, 5)])
+def test_replicates_are_drawn_as_if_each_by_itself(population: int, size: int) -> None:
+    """Every pair of samples is as likely as any other: all of one replicate by all of another, by a chi-square test."""
+    random, times = np.random.default_rng(3), 20_000
+    samples = [list(combinations(range(population), min(size, population)))] * 2
+    numbers = {sample: number for number, sample in enumerate(samples[0])}
+    table = np.zeros((len(numbers), len(numbers)), int)
+    for _ in range(times):
+        hidden = random.permutation(population)  # the listed members are the first ones of these
+        listed = min(population, REPLICATES * size + 1)
+        drawn = [hidden[rows] for rows in independent_choices(listed, population, size, random)]
+        first, last = (numbers[tuple(sorted(one.tolist()))] for one in (drawn[0], drawn[-1]))
+        table[first, last] += 1
+    expected = times / table.size
+    squares = ((table - expected) ** 2).sum() / expected
+    assert squares < chi2.ppf(0.999, table.size - 1) if table.size > 1 else table.sum() == times
 
 
 def test_the_different_patterns_of_tables(censuses: dict[int, Census]) -> None:
@@ -87,14 +108,15 @@ def test_counts_of_fusible_occurrences_are_unbiased(mini: GraphSet, censuses: di
     table = census.patterns.take(often)
     family = family_of({6: table}, fusible=True)
     drawn = [
-        draw_counts(
+        replicate[-1]
+        for seed in range(20)
+        for replicate in draw_counts(
             mini,
             family,
             constraints=Constraints(fusible=True),
             bounds=Bounds(capacity=20_000, list_size=6),
             seed=seed,
-        )[-1]
-        for seed in range(80)
+        )
     ]
     counts, errors = mean_and_error(drawn)
     counts, errors = counts[family[-1].find(table)], errors[family[-1].find(table)]

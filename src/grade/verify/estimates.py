@@ -7,8 +7,9 @@ seeds draw lists of occurrences for the family; given the family, the counts of 
 (`grade.search.expand`), so is their mean, and their spread gives its error.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,8 @@ COUNTING_SHARE = 0.8  # of a time budget; the rest is for estimates
 REPLICATES = 4
 MOST_PARTS = 4000  # patterns of one size in a family
 SEED = 99
+MOST_OTHERS = 10**9 - 1  # of a population that the generator takes; beyond it hardly any come again
+NO_ROWS = np.zeros(0, np.int64)
 
 Family = list[PatternTable]  # of 3, 4, .. k nodes
 
@@ -78,20 +81,17 @@ def with_estimates(
     if not wanted:
         return result
     family = family_of(wanted, fusible=constraints.fusible)
-    drawn = [
-        draw_counts(
-            graphs,
-            family,
-            constraints=constraints,
-            bounds=bounds,
-            seed=derived(seed, replicate),
-            threads=threads,
-            deadline=deadline,
-            engine=engine,
-        )
-        for replicate in range(REPLICATES)
-    ]
-    if not all(drawn):
+    drawn = draw_counts(
+        graphs,
+        family,
+        constraints=constraints,
+        bounds=bounds,
+        seed=seed,
+        threads=threads,
+        deadline=deadline,
+        engine=engine,
+    )
+    if not drawn:
         return result
     for i, table in tables.items():
         counts, errors = mean_and_error([replicate[table.size - START] for replicate in drawn])
@@ -155,6 +155,80 @@ def shared_parts(patterns: PatternTable, keep: int, fusible: bool) -> PatternTab
     return parts.take(first[np.unique(pairs[order[rank < keep], 1])])
 
 
+def smallest_lists(
+    graphs: GraphSet,
+    patterns: PatternTable,
+    *,
+    constraints: Constraints,
+    bounds: Bounds,
+    seed: int,
+    threads: int = 1,
+    deadline: Deadline = NEVER,
+    engine: Engine = LOCAL,
+) -> list[OccurrenceLists]:
+    """Lists of 3 nodes for each replicate, independent of each other, from one pass over the set; none where there are
+    more fusible sets of 3 nodes than the bounds allow.
+    """
+    if constraints.fusible:
+        every = fusible_lists(graphs, START, constraints, bounds.capacity, threads, deadline)
+        return [] if every is None else [every] * REPLICATES
+    keeping = Keeping(bounds.list_size * REPLICATES, derived(seed, START), bounds.room)
+    found = triples(
+        graphs,
+        lambda given: patterns.find(given) >= 0,
+        keeping,
+        threads=threads,
+        engine=engine,
+        deadline=deadline,
+    )
+    size = max(min(bounds.list_size, (found.most - 1) // REPLICATES), 1)
+    return independent_lists(found.lists(), found.met, size, derived(seed, START, 1))
+
+
+def independent_lists(
+    lists: OccurrenceLists, met: NDArray[np.int64], size: int, seed: int
+) -> list[OccurrenceLists]:
+    """Lists of at most ``size`` occurrences for each replicate, from longer ones; all ``met`` ones had the weight 1."""
+    random = np.random.default_rng(seed)
+    rows: list[list[NDArray[np.int64]]] = [[] for _ in range(REPLICATES)]
+    for number, population in enumerate(met.tolist()):
+        begin, end = lists.offsets[number : number + 2].tolist()
+        for replicate, chosen in enumerate(independent_choices(end - begin, population, size, random)):
+            rows[replicate].append(begin + np.sort(chosen))
+    weights = np.repeat(np.maximum(met / size, 1.0), np.minimum(met, size))
+    offsets = np.concatenate([[0], np.cumsum(np.minimum(met, size))]).astype(np.int64)
+    complete = lists.complete & (met <= size)
+    return [
+        replace(
+            lists,
+            offsets=offsets,
+            occurrences=lists.occurrences[np.concatenate([NO_ROWS, *chosen])],
+            weights=weights,
+            complete=complete,
+        )
+        for chosen in rows
+    ]
+
+
+def independent_choices(
+    listed: int, population: int, size: int, random: np.random.Generator
+) -> Iterator[NDArray[np.int64]]:
+    """A sample without replacement for each replicate, as if drawn from the population by itself.
+
+    ``listed`` random members of the population are known; numbers of these are returned. Of those that were drawn
+    before, as many come again as chance has it, and the others are fresh.
+    """
+    order, used = random.permutation(listed), 0
+    for _ in range(REPLICATES):
+        if size >= population:
+            yield np.arange(listed)
+            continue
+        again = int(random.hypergeometric(used, min(population - used, MOST_OTHERS), size)) if used else 0
+        fresh = order[used : used + size - again]
+        yield np.concatenate([random.choice(order[:used], again, replace=False), fresh])
+        used += size - again
+
+
 def draw_counts(
     graphs: GraphSet,
     family: Family,
@@ -165,10 +239,37 @@ def draw_counts(
     threads: int = 1,
     deadline: Deadline = NEVER,
     engine: Engine = LOCAL,
-) -> list[NDArray[np.float64]]:
-    """One replicate: unbiased counts of all patterns of a family, in its order. Nothing where there are more fusible
-    sets of 3 nodes than the bounds allow.
+) -> list[list[NDArray[np.float64]]]:
+    """Of each replicate the counts of all patterns of a family, in its order: unbiased, and independent of each other.
+    None where there are more fusible sets of 3 nodes than the bounds allow.
     """
+    settings: dict[str, Any] = {
+        "constraints": constraints,
+        "bounds": bounds,
+        "threads": threads,
+        "deadline": deadline,
+        "engine": engine,
+    }
+    begun = smallest_lists(graphs, family[0], seed=seed, **settings)
+    return [
+        grow_counts(graphs, family, lists, seed=derived(seed, replicate), **settings)
+        for replicate, lists in enumerate(begun)
+    ]
+
+
+def grow_counts(
+    graphs: GraphSet,
+    family: Family,
+    lists: OccurrenceLists,
+    *,
+    constraints: Constraints,
+    bounds: Bounds,
+    seed: int,
+    threads: int = 1,
+    deadline: Deadline = NEVER,
+    engine: Engine = LOCAL,
+) -> list[NDArray[np.float64]]:
+    """One replicate: unbiased counts of all patterns of a family, in its order, from its lists of 3 nodes."""
 
     def keeping(step: int) -> Keeping:
         return Keeping(bounds.list_size, derived(seed, step, 1), bounds.room)
@@ -176,15 +277,6 @@ def draw_counts(
     def among(kept: PatternTable) -> Wanted:
         return lambda patterns: kept.find(patterns) >= 0
 
-    lists: OccurrenceLists | None
-    if constraints.fusible:
-        lists = fusible_lists(graphs, START, constraints, bounds.capacity, threads, deadline)
-        if lists is None:
-            return []
-    else:
-        lists = triples(
-            graphs, among(family[0]), keeping(1), threads=threads, engine=engine, deadline=deadline
-        ).lists()
     found = [lists.aligned(family[0]).counts]
     for step, kept in enumerate(family[1:], start=1):
         lists = grow(

@@ -1,0 +1,69 @@
+"""How much of a search runs on one thread only.
+
+Run: python benchmarks/threads.py --set FOLDER [-k 5] [--beam 300] [--memory 2G] [--rankings occurrences ...]
+
+FOLDER is a graph set that experiments/scale/generate.py made. The native core starts threads of its own for whatever is
+parallel, while the thread that calls it waits. So the processor time of the calling thread is the serial part, however
+busy the machine is; two threads cannot be quicker than all / (serial + (all - serial) / 2) times one.
+"""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from common import machine, write_results
+from grade.graphs.storage import load_graph_set
+from grade.machine import resident_memory
+from grade.mine import mine
+
+
+def measured(folder: Path, k: int, beam: int, memory: str, ranking: str) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as place:
+        serial, total = time.thread_time(), time.process_time()
+        mine(
+            load_graph_set(folder),
+            k,
+            Path(place) / "run",
+            all=True,
+            rank_by=ranking,
+            beam=beam,
+            memory=memory,
+            top=5,
+            seconds_per_pattern=2.0,
+            threads=2,
+        )
+        serial, total = time.thread_time() - serial, time.process_time() - total
+    return {
+        "ranking": ranking,
+        "processor s": round(total, 1),
+        "of it on the calling thread": round(serial, 1),
+        "serial share": f"{serial / total:.1%}",
+        "two threads at most": f"{total / (serial + (total - serial) / 2):.2f} times one",
+        "peak MB": resident_memory(peak=True) >> 20,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--set", type=Path, required=True, help="folder of a graph set")
+    parser.add_argument("-k", type=int, default=5)
+    parser.add_argument("--beam", type=int, default=300)
+    parser.add_argument("--memory", default="2G")
+    parser.add_argument("--rankings", nargs="+", default=["occurrences"])
+    given = parser.parse_args()
+    where, rows = machine(), []
+    for ranking in given.rankings:
+        rows.append(measured(given.set, given.k, given.beam, given.memory, ranking))
+        print(rows[-1], flush=True)
+    graphs = load_graph_set(given.set)
+    notes = [
+        f"{graphs.nodes:,} nodes, search to {given.k} nodes, beam {given.beam}, `--memory {given.memory}`, 2 threads,"
+        " the best 5 patterns counted; opening the set and writing the run included."
+    ]
+    write_results("threads", "The serial part of a search", rows, notes, where)
+
+
+if __name__ == "__main__":
+    main()
