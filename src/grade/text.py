@@ -79,7 +79,7 @@ def table(
         grid.add_column(Text(name), justify=side, no_wrap=not (folded and last))
     for row in cells:
         # An arrow stays with the type that it leads to.
-        texts = [*row[:-1], re.sub(r"(-\S*>) ", rf"\1{BOUND}", row[-1])] if folded else row
+        texts = [*row[:-1], re.sub(r"(-\S*>|\(\d+) ", rf"\1{BOUND}", row[-1])] if folded else row
         grid.add_row(*map(Text, texts))
     size = width if folded and width is not None else 100_000
     console = Console(width=size, color_system=None, markup=False, highlight=False)

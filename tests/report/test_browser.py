@@ -82,12 +82,12 @@ def report(mined: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def ids(page: Any) -> list[int]:
     """The motifs of the rows that are drawn, in their order."""
-    return [int(button.get_attribute("data-id")) for button in page.locator(".row").all()]
+    return [int(button.get_attribute("data-id")) for button in page.locator("#motifs .row").all()]
 
 
 def numbers(page: Any, name: str) -> list[int]:
     """One of the numbers of every row that is drawn."""
-    texts = page.locator(".row .number", has_text=name).all_inner_texts()
+    texts = page.locator(f".row .number[data-name='{name}']").all_inner_texts()
     return [int(re.sub(r"\D", "", text.split("\n")[-1])) for text in texts]
 
 
@@ -118,11 +118,11 @@ def test_motifs_are_sorted_filtered_and_searched(visit: Any, report: Path) -> No
     assert turned[0] <= min(disjoint)
 
     page.select_option("#type", label=page.locator("#type option", has_text="Conv (").inner_text())
-    labels = [row.get_attribute("aria-label") for row in page.locator(".row").all()]
+    labels = [row.get_attribute("aria-label") for row in page.locator("#motifs .row").all()]
     assert labels
     assert all("Conv" in label for label in labels)
     page.fill("#search", "conv  relu")
-    both = [row.get_attribute("aria-label") for row in page.locator(".row").all()]
+    both = [row.get_attribute("aria-label") for row in page.locator("#motifs .row").all()]
     assert both == [label for label in labels if "Relu" in label]
 
 
@@ -130,7 +130,7 @@ def test_no_match_says_so_and_how_to_go_on(visit: Any, report: Path) -> None:
     page = visit(report)
     expect = sync_api.expect
     page.fill("#search", "nothing has this name")
-    expect(page.locator(".row")).to_have_count(0)
+    expect(page.locator("#motifs .row")).to_have_count(0)
     expect(page.locator("#count")).to_have_text("0 of 30")
     expect(page.locator("#none-text")).to_have_text("No motif matches \u201cnothing has this name\u201d.")
     page.click("#clear")
@@ -147,6 +147,14 @@ def test_a_list_and_cards_show_the_same_motifs_at_one_scale(visit: Any, distinct
     assert len(shares) == len(shown)
     widths = [share.bounding_box()["width"] for share in shares]
     assert widths == sorted(widths, reverse=True)  # what each adds
+    # One head names the columns; a line is no higher than two lines of text.
+    expect(page.locator("#heads")).to_contain_text("adds to better ranks")
+    assert page.locator("#motifs .row").first.bounding_box()["height"] <= 44
+    heads = {box.inner_text(): box.bounding_box() for box in page.locator("#heads .number").all()}
+    for name in ("occurrences", "graphs", "disjoint", "nodes"):
+        cell = page.locator(f"#motifs .row .number[data-name='{name}']").first.bounding_box()
+        assert cell["x"] + cell["width"] == pytest.approx(heads[name]["x"] + heads[name]["width"], abs=1)
+    expect(visit(distinct[0], 400).locator("#heads")).to_be_hidden()
     page.click("#as-cards")
     expect(page.locator("#as-cards")).to_have_attribute("aria-pressed", "true")
     scales = page.evaluate(
@@ -194,6 +202,11 @@ def test_the_curve_shows_what_the_motifs_cover_together(visit: Any, distinct: tu
     last = found.shown[-1]
     assert last.choice is not None
     sync_api.expect(dots.last).to_contain_text(f"{100 * last.choice.covered / nodes:.1f} %")
+    bound = page.locator("#curve line.bound")
+    assert float(bound.get_attribute("y1")) <= heights[-1]
+    sync_api.expect(page.locator("#curve")).to_contain_text(
+        f"at most {100 * found.run['distinct']['bound'] / nodes:.1f} % by as many"
+    )
     dots.nth(2).click()
     sync_api.expect(page.locator("#detail-title")).to_contain_text("#3 ")
 
@@ -252,7 +265,7 @@ def test_an_occurrence_is_shown_by_keyboard_alone(visit: Any, report: Path) -> N
     expect = sync_api.expect
     page.keyboard.press("/")
     expect(page.locator("#search")).to_be_focused()
-    page.locator(".row").first.focus()
+    page.locator("#motifs .row").first.focus()
     page.keyboard.press("Enter")
     detail = page.locator("#detail")
     expect(detail).to_be_visible()
@@ -355,7 +368,7 @@ def test_hostile_names_stay_text(visit: Any, tmp_path: Path) -> None:
     write_page(run, tmp_path / "page.html", graphs)
     write_comparison(run, run, tmp_path / "comparison.html")
     page = visit(tmp_path / "page.html")
-    page.locator(".row").click()
+    page.locator("#motifs .row").click()
     sync_api.expect(page.locator(".surroundings title").nth(1)).to_contain_text(name)
     assert page.title() == f"1 motifs of {name}, k = 2"
     assert page.locator("img").count() == 0
@@ -375,14 +388,14 @@ def test_a_thousand_patterns_are_drawn_as_they_are_needed(visit: Any, tmp_path: 
     page = visit(tmp_path / "page.html")
     expect = sync_api.expect
     expect(page.locator("#count")).to_have_text("1,000 of 1,000")
-    assert page.locator(".row").count() < 60
+    assert page.locator("#motifs .row").count() < 60
     page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
     expect(page.locator(".row[data-id='1000']")).to_be_attached()
-    assert page.locator(".row").count() < 60
+    assert page.locator("#motifs .row").count() < 60
     assert ids(page) == sorted(ids(page))
     page.fill("#search", "#1000")
     expect(page.locator("#count")).to_have_text("1 of 1,000")
-    page.locator(".row").click()
+    page.locator("#motifs .row").click()
     expect(page.locator("#detail-title")).to_contain_text(str(patterns[-1][0]))
     sync_api.expect(page.locator("[data-copy='PyTorch']")).to_be_disabled()
 
@@ -393,12 +406,12 @@ def test_numbers_that_are_not_exact_are_marked(visit: Any, tmp_path: Path) -> No
         make_run(tmp_path / "run", graphs, take_census(graphs, 3, threads=1).top(3)), tmp_path / "page.html"
     )
     page = visit(tmp_path / "page.html")
-    texts = page.locator(".row .number:nth-of-type(5)").all_inner_texts()
+    texts = page.locator("#motifs .row .number[data-name='occurrences']").all_inner_texts()
     first, second, third = (text.split("\n")[-1] for text in texts)
     assert first.startswith("~")
     assert second.startswith(">= ")
     assert re.fullmatch(r"[\d,]+", third)
-    page.locator(".row").first.click()
+    page.locator("#motifs .row").first.click()
     sync_api.expect(page.locator("#detail")).to_contain_text("unbiased estimate, standard error 10.0 %")
     page.keyboard.press("ArrowRight")
     sync_api.expect(page.locator("#detail")).to_contain_text("at least; counting was cut off")

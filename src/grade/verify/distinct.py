@@ -23,6 +23,7 @@ from grade.engine import LOCAL, Engine
 from grade.graphs import GraphSet, PatternTable
 from grade.progress import NEVER, Deadline
 from grade.search.supports import STEPS
+from grade.verify.bounding import bound_of_choices
 from grade.verify.improving import Accepts, improved
 from grade.verify.vocabulary import translate
 
@@ -31,6 +32,7 @@ MOST_VARIANT = 0.5  # share of the nodes of one pattern that the other covers
 NOTHING = np.zeros(0, np.uint8)
 ALONE = 2**22  # nodes of a set from which this machine selects alone: its questions are short, and thousands
 MASKS = 2**28  # bytes of masks that are kept
+ENTRIES = 2**25  # nodes of candidates that are kept for a sharp bound
 UNIT = 2**40  # the worth of a graph where all are worth the same
 
 
@@ -254,15 +256,36 @@ class Selector:
         return overlap(self.mask(one), self.mask(other)) > MOST_VARIANT
 
     def bound(self, union: NDArray[np.uint8], count: int) -> int:
-        """An upper bound of the coverage of any ``count`` candidates.
+        """An upper bound of the coverage of any ``count`` candidates, where ``union`` [nodes] are those of the chosen.
 
-        The nodes in any occurrence of a choice are a submodular function of it, and at least those that the choice
-        covers by disjoint occurrences. So the best choice covers at most the union of the chosen patterns and the
-        separate gains of the ``count`` best candidates.
+        A choice covers at most the nodes in any of its occurrences (`grade.verify.bounding`). In large sets the bound
+        is a coarse one: the union of the chosen patterns, and the separate gains of the ``count`` best candidates.
         """
+        held = self.held()
+        if held is not None:
+            worth = np.ones(self.graphs.nodes) if self.worth is None else self.worth.astype(np.float64)
+            return int(bound_of_choices(*held, worth, count, union.astype(bool)))
         best = np.sort(self.beyond(union) * self.known)[::-1][:count]
         whole = self.worth_of(np.arange(self.graphs.nodes))
         return min(whole, self.worth_of(np.flatnonzero(union)) + int(best.sum()))
+
+    def held(self) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
+        """([m + 1] starts, the nodes in any occurrence of each of m candidates that have one); None: too many."""
+        found: list[NDArray[np.int32]] = []
+        total = 0
+        for candidate in np.flatnonzero(self.known).tolist():
+            self.deadline.check()
+            types, edges = self.pattern(candidate)
+            nodes = self.matcher.nodes_of(types, edges, NOTHING, False, STEPS, self.deadline.keep_going)
+            total += len(nodes)
+            if total > ENTRIES:
+                return None
+            if len(nodes):
+                found.append(nodes.astype(np.int32))
+        if not found:
+            return None
+        starts = np.cumsum([0, *map(len, found)], dtype=np.int64)
+        return starts, np.concatenate(found)
 
     def beyond(self, union: NDArray[np.uint8]) -> NDArray[np.int64]:
         """[candidates] worth of the nodes outside of ``union`` that lie in an occurrence of each."""

@@ -95,6 +95,7 @@ function withUnit(amount, unit) {
 const savingOf = ([total, unit, , , measured]) => `${measured ? "" : "~ "}${withUnit(total, unit)}`;
 
 const [hasSaving, hasLatency] = ["saving", "latency"].map((name) => motifs.some((motif) => motif[name]));
+const columns = `${hasSaving ? " saved" : ""}${hasLatency ? " timed" : ""}`;
 
 function latencyOf({ latency }) {
   if (!latency) return "";
@@ -130,11 +131,14 @@ function variantsOf(motif) {
 }
 
 function row({ motif, variant }) {
-  const number = (name, value, extra = "") =>
-    element("span", { className: `number ${extra}` }, element("small", { textContent: name }), value);
+  const number = (name, value, extra = "") => {
+    const made = element("span", { className: `number ${extra}` }, element("small", { textContent: name }), value);
+    made.dataset.name = name;
+    return made;
+  };
   const button = element(
     "button",
-    { className: `row${variant ? " variant" : ""}${hasSaving ? " saved" : ""}${hasLatency ? " timed" : ""}`, type: "button", onclick: () => go(motif.id) },
+    { className: `row${variant ? " variant" : ""}${columns}`, type: "button", onclick: () => go(motif.id) },
     element("span", { className: "rank", textContent: `#${motif.id}` }),
     element("span", { className: "mini" }, mini(motif.picture)),
     words(motif.key, { className: "words" }),
@@ -147,6 +151,19 @@ function row({ motif, variant }) {
     number("nodes", String(motif.nodes), "extra"),
   );
   return marked(button, motif);
+}
+
+// The names of the columns, once above the list; the rows of a narrow window have their own.
+function heads() {
+  const made = find("heads");
+  made.className = `row heads${columns}`;
+  const share = motifs.some((motif) => motif.choice) ? "adds to better ranks" : "covers";
+  const names = [["", "rank"], ["", "mini"], ["pattern", "words"], [share, "share"], ["occurrences", "number"],
+    ["graphs", "number extra"], ["disjoint", "number extra"]];
+  if (hasSaving) names.push(["saving", "number extra"]);
+  if (hasLatency) names.push(["apart \u2192 fused", "number extra"]);
+  names.push(["nodes", "number extra"]);
+  made.replaceChildren(...names.map(([textContent, className]) => element("span", { textContent, className })));
 }
 
 function card({ motif }) {
@@ -196,7 +213,7 @@ function arrange() {
   let y = 0;
   if (view === "list") {
     const narrow = window.innerWidth <= 820;
-    const height = narrow ? 84 : 56;
+    const height = narrow ? 84 : 44;
     const push = (motif, variant) => {
       const extra = narrow && motif.choice && variantsOf(motif).length ? 30 : 0;
       items.push({ motif, variant, x: 0, y, width, height: height + extra });
@@ -279,6 +296,7 @@ function update() {
     nodes ? `${nodes} nodes` : "",
   ].filter(Boolean).join(", ")}.`;
   for (const [id, name] of [["as-list", "list"], ["as-cards", "cards"]]) find(id).setAttribute("aria-pressed", String(view === name));
+  find("heads").hidden = view !== "list" || shown.length === 0;
   arrange();
 }
 
@@ -499,11 +517,13 @@ function turn(step) {
 }
 
 function curve() {
-  find("curve").replaceChildren();
   const chosen = motifs.filter((motif) => motif.choice);
+  if (!find("curve")) return;
+  find("curve").replaceChildren();
   if (chosen.length < 2) return;
   const [width, height, left, bottom] = [Math.min(620, find("curve").clientWidth), 150, 46, 24];
-  const top = Math.min(1, (1.15 * Math.max(chosen.at(-1).choice[2], 1)) / Math.max(data.nodes, 1));
+  const reached = Math.max(chosen.at(-1).choice[2], distinct.bound) / Math.max(data.nodes, 1);
+  const top = [0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1].find((share) => share >= reached) ?? 1;
   const x = (n) => left + ((width - left - 10) * n) / chosen.length;
   const y = (nodes) => height - bottom - ((height - bottom - 10) * nodes) / Math.max(data.nodes * top, 1);
   const svg = shape("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img" });
@@ -514,6 +534,10 @@ function curve() {
     svg.append(shape("line", { x1: left, x2: width - 10, y1: at, y2: at, stroke: "currentColor", opacity: 0.2 }));
     svg.append(shape("text", { x: left - 6, y: at + 4, "text-anchor": "end", "font-size": 12, fill: "currentColor" }, `${(100 * part * top).toFixed(0)} %`));
   }
+  const bound = y(distinct.bound);
+  svg.append(shape("line", { x1: left, x2: width - 10, y1: bound, y2: bound, stroke: "#4c78a8", "stroke-dasharray": "5 4", class: "bound" }));
+  const beside = { x: width - 10, y: bound + (bound < 24 ? 14 : -5), "text-anchor": "end", "font-size": 12, fill: "currentColor" };
+  svg.append(shape("text", beside, `at most ${percent(distinct.bound).toFixed(1)} % by as many`));
   svg.append(shape("polyline", { points: points.map((p) => p.join(",")).join(" "), fill: "none", stroke: "#4c78a8", "stroke-width": 2 }));
   chosen.forEach((motif, i) => {
     const dot = shape("circle", { cx: points[i + 1][0], cy: points[i + 1][1], r: 4, fill: "#4c78a8", cursor: "pointer" });
@@ -588,6 +612,7 @@ function begin() {
     }
   });
   curve();
+  heads();
   update();
   follow();
 }
