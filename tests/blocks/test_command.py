@@ -60,7 +60,7 @@ def test_a_result_is_kept_and_names_can_be_given(run: Any, tmp_path: Path) -> No
     ("arguments", "message"),
     [
         (["zoo-mini", "--min-count", "1"], "--min-count"),
-        (["zoo-mini", "--model", "none"], "no graph 'none'"),
+        (["zoo-mini", "--model", "none"], "The graph 'none' is not in the set"),
         (["zoo-mini", "--out", "full"], "full exists and holds no blocks"),
         (["no-such-set"], "no-such-set"),
     ],
@@ -69,10 +69,23 @@ def test_bad_input_gives_one_sentence(run: Any, tmp_path: Path, arguments: list[
     (tmp_path / "full").mkdir()
     (tmp_path / "full/file").touch()
     code, out, err = run("blocks", *arguments)
-    assert code == 2
-    assert out == "" or "--model" in arguments
+    assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_a_result_without_blocks_says_why(run: Any) -> None:
+    code, out, _ = run("blocks", "zoo-mini", "--min-count", "5", "--min-graphs", "13", "--max-size", "4")
+    assert code == 0
+    assert (
+        "No region of two or more nodes occurs at least 5 times and in at least 13 graphs and with at most 4 nodes"
+        in out
+    )
+
+
+def test_a_graph_that_is_not_there_is_refused_before_anything_is_written(run: Any, tmp_path: Path) -> None:
+    assert run("blocks", "zoo-mini", "--model", "none", "--out", "kept", "--json")[:2] == (2, "")
+    assert not (tmp_path / "kept").exists()
 
 
 def test_an_empty_set_has_no_blocks(run: Any, tmp_path: Path) -> None:

@@ -184,6 +184,15 @@ def test_bodies_and_functions_are_left_as_they_are(make: Any, tmp_path: Path) ->
     )
 
 
+def test_bodies_that_stay_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    path = written(branching(), tmp_path / "model.onnx")
+    monkeypatch.setattr(sys, "argv", ["grade", "outline", str(path), "--out", str(tmp_path / "out.onnx")])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert not stop.value.code
+    assert "(If, Loop, Scan); their insides are not outlined." in capsys.readouterr().out
+
+
 def test_what_a_body_reads_stays_outside(tmp_path: Path) -> None:
     """A branch reads the middle of a layer: that layer is not hidden in a function."""
     before = stack(4)

@@ -18,6 +18,7 @@ from grade.blocks.growth import Grown, grown_regions
 from grade.blocks.library import read_library, refuse_limits
 from grade.blocks.library_matches import match_library
 from grade.blocks.naming import names as make_names
+from grade.blocks.naming import renamed
 from grade.blocks.places import Places, best_library, find_places
 from grade.blocks.rules import body, body_lengths, rules_worth_keeping, tokens
 from grade.errors import InputError
@@ -300,6 +301,7 @@ def blocks(
         check_folder(Path(out))
         names = {**names_in(Path(out)), **(names or {})}
     graph_set, left_out = acyclic(graph_set)
+    check_model(chosen.model, graph_set, left_out)
     if chosen.blocks is None:
         found = find(graph_set, chosen, names or {}, progress, begin)
     else:
@@ -326,6 +328,15 @@ def acyclic(graphs: GraphSet) -> tuple[GraphSet, tuple[str, ...]]:
         )
     names = tuple(graphs.graph_names[graph] for graph in cyclic)
     return graphs.subset(np.setdiff1d(np.arange(len(graphs)), cyclic)), names
+
+
+def check_model(model: str | None, graphs: GraphSet, left_out: Sequence[str]) -> None:
+    """Refuse the name of a graph that is not there before work starts."""
+    if model is not None and model not in graphs.graph_names:
+        why = "has a directed cycle, so it is left out" if model in left_out else "is not in the set"
+        raise InputError(
+            f"The graph {model!r} {why}; choose one such as {', '.join(graphs.graph_names[:5])}."
+        )
 
 
 def find(
@@ -428,16 +439,3 @@ def supports(
     graphs = max(len(grammar.wiring.graph_names), 1)
     pairs = np.repeat(np.arange(grammar.symbols), counts) * graphs + places.graphs
     return places, counts, np.bincount(np.unique(pairs) // graphs, minlength=grammar.symbols)
-
-
-def renamed(given: list[str], names: Mapping[str, str]) -> list[str]:
-    """The names, some of them replaced."""
-    if unknown := sorted(set(names) - set(given)):
-        raise InputError(
-            f"There is no block {unknown[0]!r} to rename; take the names from the list of blocks."
-        )
-    result = [names.get(name, name) for name in given]
-    twice = sorted({name for name in result if result.count(name) > 1}) if names else []
-    if twice:
-        raise InputError(f"Two blocks would be named {twice[0]!r}; give each a name of its own.")
-    return result

@@ -5,9 +5,10 @@ saves most first.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from grade.blocks.grammar import base_name
+from grade.errors import InputError
 
 PRODUCTS = {
     "matmul",
@@ -150,3 +151,16 @@ def letters(number: int) -> str:
         number, digit = divmod(number - 1, 26)
         text = chr(97 + digit) + text
     return text
+
+
+def renamed(given: list[str], names: Mapping[str, str]) -> list[str]:
+    """The names, some of them replaced."""
+    if unknown := sorted(set(names) - set(given)):
+        raise InputError(
+            f"There is no block {unknown[0]!r} to rename; take the names from the list of blocks."
+        )
+    result = [names.get(name, name) for name in given]
+    twice = sorted({name for name in result if result.count(name) > 1}) if names else []
+    if twice:
+        raise InputError(f"Two blocks would be named {twice[0]!r}; give each a name of its own.")
+    return result

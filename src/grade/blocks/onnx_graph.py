@@ -207,6 +207,11 @@ def signature(node: Any, number: int) -> bytes:
     return b"\\0".join(b"%d " % len(part) + part for part in parts)
 
 
+def has_body(node: Any) -> bool:
+    """Whether an operator has graphs inside, as If, Loop and Scan do."""
+    return any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute)
+
+
 def hands_on(node: Any) -> bool:
     """Whether an operator only hands on its input."""
     return bool(node.op_type == "Identity" and node.domain in ("", "ai.onnx") and len(node.input) == 1)

@@ -12,7 +12,7 @@ from typing import Any
 from grade.blocks.finding import Blocks, Unit, find, find_known
 from grade.blocks.functions import Function, FunctionMaker, Size, common_name, distinct
 from grade.blocks.library import refuse_limits
-from grade.blocks.onnx_graph import OnnxGraph, import_onnx, read_model
+from grade.blocks.onnx_graph import OnnxGraph, has_body, import_onnx, read_model
 from grade.errors import InputError
 from grade.files import whole_file
 from grade.progress import Progress
@@ -49,6 +49,7 @@ class Outlined:
                 }
                 for function in self.functions
             ],
+            "bodies": sum(has_body(node) for node in self.onnx_graph.nodes),
             "seconds": self.found.seconds,
         }
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from grade.blocks import Blocks
 from grade.blocks.finding import LIBRARY_SIZES
 from grade.blocks.outline import Outlined
-from grade.errors import InputError
 
 SMALL_SET, WIDTH, PARTS = 3, 110, 6
 NAMED = 5  # graphs that a line names
@@ -24,9 +23,12 @@ def all_lines(found: Blocks, top: int, model: str | None) -> Iterator[str]:
     graphs = len(found.graphs)
     ratio = found.nodes / max(found.units, 1)
     yield (
-        f"{found.graphs.origin}: {found.nodes:,} nodes in {graphs:,} graphs are {found.units:,} units"
-        f" ({ratio:.1f} times fewer), {len(found.blocks):,} blocks, {found.seconds:.2f} s"
+        f"{found.graphs.origin}: {number(found.nodes, 'node')} in {number(graphs, 'graph')} are"
+        f" {number(found.units, 'unit')} ({ratio:.1f} times fewer), {number(len(found.blocks), 'block')},"
+        f" {found.seconds:.2f} s"
     )
+    if not found.blocks:
+        yield why_none(found)
     if found.left_out:
         count = len(found.left_out)
         which = "graph has a directed cycle and was" if count == 1 else "graphs have directed cycles and were"
@@ -49,10 +51,34 @@ def all_lines(found: Blocks, top: int, model: str | None) -> Iterator[str]:
     library = found.library(LIBRARY_SIZES[-1])
     if library:
         sizes = [size for size in LIBRARY_SIZES if size <= len(library)] or [len(library)]
-        shares = (f"{size} blocks {100 * library[size - 1][1] / found.nodes:.1f} %" for size in sizes)
+        shares = (
+            f"{number(size, 'block')} {100 * library[size - 1][1] / found.nodes:.1f} %" for size in sizes
+        )
         yield ""
         yield f"A library covers: {', '.join(shares)} of all nodes."
     yield from outlines(found, model)
+
+
+def number(count: int, word: str) -> str:
+    """A count with its noun.
+
+    >>> number(1, "graph"), number(2000, "graph")
+    ('1 graph', '2,000 graphs')
+    """
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def why_none(found: Blocks) -> str:
+    """Why there are no blocks."""
+    if not found.nodes:
+        return "There are no operators, so nothing repeats."
+    settings = found.settings
+    if settings.blocks is not None:
+        return f"None of the blocks of {settings.blocks} occurs here."
+    limits = [f"at least {settings.min_count:,} times"]
+    limits += [f"in at least {settings.min_graphs:,} graphs"] if settings.min_graphs > 1 else []
+    limits += [f"with at most {number(settings.max_size, 'node')}"] if settings.max_size is not None else []
+    return f"No region of two or more nodes occurs {' and '.join(limits)} so that a rule pays."
 
 
 def unreached_lines(found: Blocks, top: int) -> Iterator[str]:
@@ -81,8 +107,17 @@ def outline_lines(done: Outlined, out: Path) -> Iterator[str]:
     data = done.data()
     yield (
         f"{out}: {data['nodes']:,} operators are {data['graph_nodes']:,} nodes, {data['calls']:,} of them calls of"
-        f" functions; {len(data['functions']):,} functions, {data['seconds']:.2f} s"
+        f" functions; {number(len(data['functions']), 'function')}, {data['seconds']:.2f} s"
     )
+    if not data["functions"]:
+        yield why_none(done.found)
+    if data["bodies"]:
+        those = (
+            "operator with a body stays as it is"
+            if data["bodies"] == 1
+            else "operators with bodies stay as they are"
+        )
+        yield f"{data['bodies']:,} {those} (If, Loop, Scan); their insides are not outlined."
     rows = sorted(data["functions"], key=lambda row: -row["nodes"])
     if rows:
         yield f"{'nodes':>7} {'count':>8} {'inputs':>7}  function"
@@ -93,17 +128,14 @@ def outline_lines(done: Outlined, out: Path) -> Iterator[str]:
 def outlines(found: Blocks, model: str | None) -> Iterator[str]:
     """The outline of one graph, or of all in a small set."""
     names = list(found.graphs.graph_names)
-    if model is not None and model in found.left_out:
-        raise InputError(f"The graph {model!r} has a directed cycle, so it is left out; choose another one.")
-    if model is not None and model not in names:
-        raise InputError(f"The set has no graph {model!r}; its first ones are {', '.join(names[:5])}.")
     shown = (
         [names.index(model)] if model is not None else range(len(names)) if len(names) <= SMALL_SET else []
     )
     for graph in shown:
         units = found.outline(graph)
         yield ""
-        yield f"{names[graph]}: {int(found.graphs.node_counts[graph]):,} nodes, {len(units):,} units"
+        size = number(int(found.graphs.node_counts[graph]), "node")
+        yield f"{names[graph]}: {size}, {number(len(units), 'unit')}"
         yield from filled((found.text(unit) for unit in units), "  ")
 
 
