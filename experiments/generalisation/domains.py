@@ -29,6 +29,7 @@ import numpy as np
 
 from grade import GraphSet
 from grade.errors import InputError
+from grade.graphs.storage import load_graph_set
 
 Graph = tuple[str, list[str], list[tuple[int, int, str]]]
 """(name, type of each node, (source, target, type) of each edge)."""
@@ -218,6 +219,8 @@ DOMAINS = {"circuits": circuits, "molecules": molecules, "syntax": syntax, "byte
 @lru_cache(maxsize=4)
 def load_domain(name: str, folder: Path | None = None) -> GraphSet:
     """A set by its name, or any set that `grade.sources.load` knows."""
+    if folder is not None and (folder / name).is_dir():
+        return load_graph_set(folder / name)
     if name in DOMAINS:
         return as_set(name, DOMAINS[name](folder))
     from grade.sources import load
