@@ -72,21 +72,18 @@ MOST_SCORED = 2_000
 FRONT = ("nas-bench-101", "nas-bench-201", "darts", "nas-bench-nlp", "zoo")
 OTHERS = ("bytecode", "circuits", "molecules", "onnx-light", "syntax")
 # (sets, sizes, seeds, estimators), the most important rows first.
+ALL = ("frequency", "parts", "default", "fast")
 PLAN = (
-    (FRONT, (4, 5), (1, 0, 2), ("frequency", "parts")),
-    (OTHERS, (4, 5), (1,), ("frequency", "parts")),
-    (("zoo-large",), (4, 5), (1,), ("frequency", "parts")),
-    (FRONT, (5, 4), (1, 0), ("default",)),
-    (("zoo-large",), (4, 5), (1,), ("default",)),
-    (OTHERS, (4, 5), (1,), ("default",)),
-    (("zoo",), (6,), (1,), ("frequency", "parts", "default", "fast")),
-    (FRONT, (4, 5), (1,), ("fast",)),
+    (FRONT, (5, 4), (1, 0), ("frequency", "parts", "default")),
+    (("zoo-large",), (4, 5), (1,), ALL),
+    (OTHERS, (5, 4), (1,), ALL),
+    (("zoo",), (6,), (1,), ALL),
+    (FRONT, (5, 4), (1,), ("fast",)),
     (("zoo-large",), (4, 5), (1,), ("disco",)),
     (FRONT, (5, 4), (1,), ("disco",)),
     (FRONT, (5, 4), (1,), ("disco-paper",)),
-    (("zoo-large",), (4, 5), (1,), ("disco-paper", "fast")),
-    (OTHERS, (4, 5), (1,), ("fast",)),
-    (FRONT, (5, 4), (2,), ("default",)),
+    (("zoo-large",), (4, 5), (1,), ("disco-paper",)),
+    (FRONT, (5, 4), (2,), ("frequency", "parts", "default")),
 )
 
 
