@@ -137,6 +137,21 @@ def test_a_stack_is_one_function_with_its_weights_as_inputs(tmp_path: Path) -> N
     np.testing.assert_array_equal(results(before, False)[0], results(after, False)[0])
 
 
+def test_names_and_notes_in_a_function_hold_for_all_its_occurrences(tmp_path: Path) -> None:
+    before = stack(3)
+    for node in before.graph.node:
+        node.doc_string = f"of {node.output[0]}"
+        for key, value in (("layer", node.output[0]), ("kind", node.op_type)):
+            node.metadata_props.add(key=key, value=value)
+        node.name = f"/layer.{node.output[0][1:]}/{node.op_type}"
+    function = outline(written(before, tmp_path / "stack.onnx")).model.functions[0]
+    inside = [node for node in function.node if node.op_type != "Constant"]
+    assert [node.name for node in inside] == [f"layer.{node.op_type}" for node in inside]
+    assert not any(node.doc_string for node in inside)
+    notes = [[(entry.key, entry.value) for entry in node.metadata_props] for node in inside]
+    assert notes == [[("kind", node.op_type)] for node in inside]
+
+
 def test_a_weight_that_is_the_same_everywhere_lies_in_the_function(tmp_path: Path) -> None:
     before = stack(4, shared=True)
     after = outline(written(before, tmp_path / "stack.onnx")).model
@@ -291,6 +306,15 @@ def test_bad_input_is_refused_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "broken.onnx").write_bytes(b"not a model")
     with pytest.raises(InputError, match="not a valid ONNX model"):
         outline(tmp_path / "broken.onnx", tmp_path / "again.onnx")
+    twice, lost = stack(3), stack(3)
+    twice.graph.node.append(helper.make_node("Relu", ["x"], ["m0"]))
+    lost.graph.output[0].name = "nothing"
+    for model, message in [
+        (twice, "'m0' is computed twice"),
+        (lost, "nothing computes its output 'nothing'"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            outline(written(model, tmp_path / "invalid.onnx"), tmp_path / "again.onnx")
     assert not (tmp_path / "again.onnx").exists()
 
 

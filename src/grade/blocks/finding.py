@@ -74,7 +74,7 @@ class Blocks:
     places: Places
     blocks: list[Block]
     settings: BlocksSettings
-    seconds: float
+    seconds: float  # of the search, without reading the set
     left_out: tuple[str, ...] = ()  # graphs of the set with a directed cycle; they are not in ``graphs``
 
     @property
@@ -291,8 +291,8 @@ def blocks(
     known = {f.name for f in fields(BlocksSettings)} - {"graphs", "out"}
     if unknown := sorted(set(settings) - known):
         raise InputError(f"There is no setting {', '.join(unknown)}; known: {', '.join(sorted(known))}.")
-    begin = time.perf_counter()
     graph_set = as_graphs(graphs)
+    begin = time.perf_counter()
     name = str(graphs) if isinstance(graphs, str | Path) else graph_set.origin
     chosen = BlocksSettings(graphs=name, out=None if out is None else Path(out), **settings)
     if out is not None:

@@ -104,11 +104,17 @@ def graph_of(model: Any, name: str) -> OnnxGraph:
             if text:
                 producer[text] = (len(nodes), place)
         nodes.append(node)
+    refuse_twice(graph, name)
     beside = [*graph.initializer, *(a.t for node in constant_nodes.values() for a in node.attribute)]
     known = {*producer, *constant_nodes, *initializers, *changeable, *sparse_names(graph)}
     captured = {text for node in nodes for attribute in node.attribute for text in read_inside(attribute)}
     wanted = frozenset({value.name for value in graph.output} | (captured & known))
 
+    for value in graph.output:
+        if value.name not in known:
+            raise InputError(
+                f"{name} is not a valid ONNX model: nothing computes its output {value.name!r}; export it again."
+            )
     arcs: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for number, node in enumerate(nodes):
         for slot, text in enumerate(node.input):
@@ -135,6 +141,17 @@ def graph_of(model: Any, name: str) -> OnnxGraph:
         any(is_external(tensor) for tensor in beside),
         *wired(nodes, arcs, closed, Path(name).stem),
     )
+
+
+def refuse_twice(graph: Any, name: str) -> None:
+    """A value has one origin: an operator, or an input or initializer."""
+    met = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+    for text in (text for node in graph.node for text in node.output if text):
+        if text in met:
+            raise InputError(
+                f"{name} is not a valid ONNX model: {text!r} is computed twice; export it again."
+            )
+        met.add(text)
 
 
 def wired(

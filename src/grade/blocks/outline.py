@@ -4,7 +4,7 @@ Values keep their names in the graph around the functions. Opsets, metadata and 
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -209,9 +209,10 @@ def function_proto(onnx: Any, onnx_graph: OnnxGraph, maker: FunctionMaker, funct
     """A block as an ONNX function. Inside, values have the common part of their names, else the first of them."""
     found, grammar = maker.found, maker.found.grammar
     begin, symbol = maker.first(function.symbol), function.symbol
+    begins = found.places.of(symbol).tolist()
     params = list(function.param_names)
     computed = computed_names(onnx_graph, maker, begin, function)
-    others = [computed_names(onnx_graph, maker, at, function) for at in found.places.of(symbol)[1:].tolist()]
+    others = [computed_names(onnx_graph, maker, at, function) for at in begins[1:]]
     common = [common_name(row) or row[0] for row in zip(computed, *others, strict=True)]
     inner_names = distinct([*params, *common])[len(params) :]
     name_of = dict(zip(computed, inner_names, strict=True))
@@ -249,6 +250,7 @@ def function_proto(onnx: Any, onnx_graph: OnnxGraph, maker: FunctionMaker, funct
         if unit.symbol < grammar.types:
             node = type(onnx_graph.nodes[0])()
             node.CopyFrom(onnx_graph.nodes[maker.node(begin, unit.begin)])
+            keep_common_notes(node, [onnx_graph.nodes[maker.node(at, unit.begin)] for at in begins])
             node.input[:] = [operand((unit.begin, slot)) for slot in range(len(node.input))]
             node.output[:] = [name_of[text] if text else "" for text in node.output]
             for attribute in node.attribute:
@@ -257,12 +259,13 @@ def function_proto(onnx: Any, onnx_graph: OnnxGraph, maker: FunctionMaker, funct
             nodes.append(node)
             continue
         inside = maker.function(unit.symbol)
-        root = onnx_graph.nodes[maker.node(begin, unit.begin + int(grammar.roots[unit.symbol]))]
+        place_of_root = unit.begin + int(grammar.roots[unit.symbol])
+        roots = [onnx_graph.nodes[maker.node(at, place_of_root)] for at in begins]
         node = onnx.helper.make_node(
             inside.name,
             [operand((unit.begin + place, slot)) for place, slot in inside.params],
-            [name_of[root.output[i]] for i in inside.outputs],
-            name=root.name,
+            [name_of[roots[0].output[i]] for i in inside.outputs],
+            name=common_name([root.name for root in roots]),
             domain=DOMAIN,
         )
         for (place, given), name in zip(inside.sizes, inside.size_names, strict=True):
@@ -281,6 +284,17 @@ def function_proto(onnx: Any, onnx_graph: OnnxGraph, maker: FunctionMaker, funct
         attributes=function.size_names,
         doc_string=f"{int(grammar.sizes[symbol])} operators, {found.by_symbol[symbol].count} occurrences.",
     )
+
+
+def keep_common_notes(node: Any, occurrences: Sequence[Any]) -> None:
+    """Name, documentation and metadata of an operator in a function: as far as they hold for all occurrences."""
+    node.name = common_name([each.name for each in occurrences])
+    if any(each.doc_string != node.doc_string for each in occurrences):
+        node.ClearField("doc_string")
+    entries = [{entry.key: entry.value for entry in each.metadata_props} for each in occurrences]
+    for entry in list(node.metadata_props):
+        if any(each.get(entry.key) != entry.value for each in entries):
+            node.metadata_props.remove(entry)
 
 
 def computed_names(onnx_graph: OnnxGraph, maker: FunctionMaker, begin: int, function: Function) -> list[str]:

@@ -106,8 +106,8 @@ def outline_lines(done: Outlined, out: Path) -> Iterator[str]:
     """The outline of a model: numbers of functions and calls."""
     data = done.data()
     yield (
-        f"{out}: {data['nodes']:,} operators are {data['graph_nodes']:,} nodes, {data['calls']:,} of them calls of"
-        f" functions; {number(len(data['functions']), 'function')}, {data['seconds']:.2f} s"
+        f"{out}: {number(data['nodes'], 'operator')} are {number(data['graph_nodes'], 'node')}, {data['calls']:,} of"
+        f" them calls of functions; {number(len(data['functions']), 'function')}, {data['seconds']:.2f} s"
     )
     if not data["functions"]:
         yield why_none(done.found)
