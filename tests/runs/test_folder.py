@@ -75,7 +75,7 @@ def test_a_run_of_an_earlier_format_is_refused(tmp_path: Path, written: str, ver
     (tmp_path / "run" / "run.json").write_text(written)
     with pytest.raises(
         InputError,
-        match=f"has format {version}, made by an earlier version of GraDE, and this one reads format 4; mine again",
+        match=f"has format {version}, made by an earlier version of GraDE, and this one reads format 4; make it again",
     ):
         mine(tmp_path / "run")
 

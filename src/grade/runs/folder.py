@@ -139,7 +139,7 @@ class RunFolder:
         if data is None:
             raise InputError(
                 f"The run {self.path} has format {version}, made by an earlier version of GraDE, and this one reads"
-                f" format {FORMAT}; mine again in another folder, or remove that one first."
+                f" format {FORMAT}; make it again with 'grade mine' in another folder, or remove that one first."
             )
         return dict(data)
 
