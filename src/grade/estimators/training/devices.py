@@ -14,8 +14,8 @@ def pick_device(name: str) -> torch.device:
         name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         device = torch.device(name)
-        if device.type == "cuda":
-            torch.cuda.set_device(device)  # a name without a number means the current device
+        if device.type == "cuda" and device.index is not None:
+            torch.cuda.set_device(device)  # torch.cuda.set_device takes a number only; "cuda" means the current device
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, ValueError) as error:
         raise InputError(
