@@ -13,6 +13,7 @@ import sys
 import typing
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -94,12 +95,21 @@ def typer_parameter(field: "dataclasses.Field[Any]", kind: Any) -> inspect.Param
     """The parameter for typer of a field of a settings object: an argument or a flag."""
     parameter: Parameter = field.metadata[PARAMETER]
     texts: dict[str, Any] = {"help": parameter.help, "metavar": parameter.metavar}
+    if Path in (kind, *typing.get_args(kind)):
+        texts["parser"] = path_of
     place = typer.Argument(**texts) if parameter.positional else typer.Option(*parameter.flags, **texts)
     default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
     if kind == tuple[str, ...]:  # typer makes a list of a flag that may be given several times
         kind, default = list[str], []
     keyword = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(field.name, keyword, default=default, annotation=Annotated[kind, place])
+
+
+def path_of(text: str) -> Path:
+    """A path that was given; `Path` alone would take nothing for the folder that the user is in."""
+    if not text:
+        raise typer.BadParameter("it is empty; name a file or a folder.")
+    return Path(text)
 
 
 def show(output: OutputSettings, data: dict[str, Any], lines: Callable[[], Iterable[str]]) -> None:

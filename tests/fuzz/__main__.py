@@ -34,13 +34,22 @@ import grade
 from grade.errors import InputError
 from grade.files import whole_file
 from tests.fuzz.cases import Case, make_case
-from tests.fuzz.running import COMMANDS, PATIENCE, Ending, run
+from tests.fuzz.running import COMMANDS, Ending, run
 from tests.fuzz.seeds import FOLDERS, commands_on, make_seeds
 
 PIECE = 100  # cases between two looks at the clock
+LONG_PATIENCE = 100  # seconds of processor time for a command on what is whole
 MOST_RESIDENT = 2 << 30  # bytes
 SEALED = (*FOLDERS, "census.npz", "census.parquet")  # what carries checksums
-SLOW = ("rich.console", "rich.progress", "rich.table", "rich.markup", "networkx", "xml.etree.ElementTree")
+SLOW = (
+    "torch._dynamo",
+    "rich.console",
+    "rich.progress",
+    "rich.table",
+    "rich.markup",
+    "networkx",
+    "xml.etree.ElementTree",
+)
 TEMPORARY = re.compile(r"\.[0-9a-f]{12}-")
 VOLATILE = (
     "seconds",
@@ -60,7 +69,9 @@ def faults(case: Case, ending: Ending, folder: Path, before: set[Path], expected
     """What is wrong with the way in which a command ended; empty if nothing is."""
     found = []
     lines = ending.err.splitlines()
-    if ending.code < 0:
+    if ending.hung:
+        found.append("waits for nothing")
+    elif ending.code < 0:
         found.append(f"killed by signal {-ending.code}" + (" after its time" if ending.interrupted else ""))
     elif ending.code not in (0, 2, 130):
         found.append(f"exit code {ending.code}")
@@ -121,10 +132,13 @@ class Fuzzer:
         return folder
 
     def expected(self, argv: tuple[str, ...]) -> Any:
+        """The result of a command on what is whole; None for one that prints text."""
+        if "--json" not in argv:
+            return None
         if argv not in self.results:
-            ending = run(argv, self.copied(f"whole-{os.getpid()}"))
+            ending = run(argv, self.copied(f"whole-{os.getpid()}"), patience=LONG_PATIENCE)
             assert ending.code == 0, (argv, ending)
-            self.results[argv] = steady(json.loads(ending.out)) if "--json" in argv else None
+            self.results[argv] = steady(json.loads(ending.out))
         return self.results[argv]
 
     def try_one(self, number: int) -> dict[str, Any]:
@@ -133,7 +147,7 @@ class Fuzzer:
         before = set(folder.rglob("*"))
         expected = self.expected(case.argv) if case.damaged in SEALED else None
         begin = time.monotonic()
-        ending = run(case.argv, folder, PATIENCE if case.interrupt_after is None else case.interrupt_after)
+        ending = run(case.argv, folder, case.interrupt_after)
         return {
             "number": number,
             "kind": case.kind,
@@ -257,7 +271,7 @@ def main() -> int:
         (root / "seeds").mkdir()
 
         def make(*argv: str) -> None:
-            ending = run(argv, root / "seeds", interrupt_after=300)
+            ending = run(argv, root / "seeds", patience=LONG_PATIENCE)
             assert ending.code == 0, (argv, ending)
 
         make_seeds(root / "seeds", make)

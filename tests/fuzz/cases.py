@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz.running import COMMANDS
-from tests.fuzz.seeds import FILES, FOLDERS, PATTERNS, SPENT, commands_on, commands_with
+from tests.fuzz.seeds import FILES, FOLDERS, PATTERNS, SPENT, commands_on, commands_with, settings_of
 from tests.sources.mutations import mutated
 
 KINDS = {"file": 35, "folder": 38, "arguments": 20, "text": 4, "interrupt": 3}  # shares in percent
@@ -121,6 +121,10 @@ def hostile_arguments(rng: random.Random) -> tuple[str, ...]:
         )
     if words == ["time"] and "--strategies" not in argv:
         argv += SPENT  # all of them would take minutes of compilers
+    if words == ["fit"] and "--estimator" not in argv and "--set" not in argv:
+        argv += rng.choice(
+            [("--estimator", "frequency"), ("--preset", "fast", *settings_of("autoregressive"))]
+        )
     return (*words, *argv)
 
 

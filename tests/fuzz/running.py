@@ -13,8 +13,11 @@ from pathlib import Path
 
 import typer
 
-PATIENCE = 10.0  # seconds until a command is interrupted as by Ctrl-C
-GRACE = 10.0  # seconds until an interrupted command must have ended
+PATIENCE = 10  # seconds of processor time until a command is interrupted as by Ctrl-C
+GRACE = 10  # such seconds until an interrupted command must have ended
+LONGEST = (
+    600.0  # seconds on the clock until one that waits for something counts as hung, however busy the machine
+)
 MOST_MEMORY = 3 << 30  # bytes of address space that a command may take beside what it starts with
 application = importlib.import_module("grade.cli.app")
 COMMANDS = typer.main.get_command(application.app)  # made once here, and not in every process
@@ -30,28 +33,36 @@ class Ending:
     err: str
     memory: int  # bytes that it held at most
     interrupted: bool
+    hung: bool
 
 
-def run(argv: tuple[str, ...], folder: Path, interrupt_after: float = PATIENCE) -> Ending:
-    """Run ``grade`` with these arguments in this folder."""
+def run(
+    argv: tuple[str, ...], folder: Path, interrupt_after: float | None = None, patience: int = PATIENCE
+) -> Ending:
+    """Run ``grade`` with these arguments in this folder.
+
+    It is interrupted after so many seconds on the clock, or when its patience is spent, which is processor time.
+    """
     out, err = folder.with_suffix(".out"), folder.with_suffix(".err")
     begin = time.monotonic()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the child can take it
     child = os.fork()
     if child == 0:
-        run_in_child(argv, folder, out, err)
+        run_in_child(argv, folder, out, err, patience)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     handle = os.pidfd_open(child)
     interrupted = False
-    if not ends_within(handle, interrupt_after - (time.monotonic() - begin)):
+    if interrupt_after is not None and not ends_within(handle, interrupt_after - (time.monotonic() - begin)):
         interrupted = True
         os.kill(child, signal.SIGINT)
-        if not ends_within(handle, GRACE):
-            os.killpg(child, signal.SIGKILL)
+    hung = not ends_within(handle, LONGEST)
+    if hung:
+        os.killpg(child, signal.SIGKILL)
     os.close(handle)
     _, status, usage = os.wait4(child, 0)
+    interrupted |= usage.ru_utime + usage.ru_stime >= patience
     texts = [file.read_text(errors="surrogateescape") for file in (out, err)]
-    return Ending(os.waitstatus_to_exitcode(status), *texts, usage.ru_maxrss * 1024, interrupted)
+    return Ending(os.waitstatus_to_exitcode(status), *texts, usage.ru_maxrss * 1024, interrupted, hung)
 
 
 def ends_within(handle: int, seconds: float) -> bool:
@@ -59,7 +70,13 @@ def ends_within(handle: int, seconds: float) -> bool:
     return bool(select.select([handle], [], [], max(seconds, 0.0))[0])
 
 
-def run_in_child(argv: tuple[str, ...], folder: Path, out: Path, err: Path) -> None:
+def interrupt_once(*_: object) -> None:
+    """The patience is spent: as by one Ctrl-C, though this signal comes again every second."""
+    signal.signal(signal.SIGXCPU, signal.SIG_IGN)
+    signal.raise_signal(signal.SIGINT)
+
+
+def run_in_child(argv: tuple[str, ...], folder: Path, out: Path, err: Path, patience: int) -> None:
     code = 70
     try:
         os.setpgid(0, 0)
@@ -72,6 +89,8 @@ def run_in_child(argv: tuple[str, ...], folder: Path, out: Path, err: Path) -> N
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         limit = pages * resource.getpagesize() + MOST_MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        signal.signal(signal.SIGXCPU, interrupt_once)
+        resource.setrlimit(resource.RLIMIT_CPU, (patience, patience + GRACE))
         sys.argv = ["grade", *argv]
         application.main()
     except SystemExit as end:

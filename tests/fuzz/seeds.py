@@ -111,9 +111,8 @@ def make_seeds(folder: Path, run: Callable[..., object]) -> None:
         run("census", "set", "-k", "4", "--out", f"census.{suffix}")
     run("sample", "set", "-k", "4", "--count", "40", "--out", "sample")
     run("fit", "sample", "--estimator", "frequency", "--out", "model-frequency")
-    for estimator, settings in TINY.items():
-        words = [word for setting in settings for word in ("--set", setting)]
-        estimate = ("--estimator", estimator, "--preset", "fast", *words)
+    for estimator in TINY:
+        estimate = ("--estimator", estimator, "--preset", "fast", *settings_of(estimator))
         run("fit", "sample", *estimate, "--out", f"model-{estimator}")
     run("mine", *MINING, "--out", "run")
     run("mine", *MINING, "--out", "tested-run")
@@ -124,6 +123,11 @@ def make_seeds(folder: Path, run: Callable[..., object]) -> None:
     run("time", "layers-run", "--pattern", "1", *SPENT)
     run("blocks", "layers.onnx", "--out", "found-blocks")
     run("time", "found-blocks", "--pattern", "1", *SPENT)
+
+
+def settings_of(estimator: str) -> list[str]:
+    """The arguments that make a network small."""
+    return [word for setting in TINY[estimator] for word in ("--set", setting)]
 
 
 def layers() -> onnx.ModelProto:

@@ -27,6 +27,11 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
     assert "\n" not in sentence
 
 
+def test_no_name_is_not_the_folder_that_the_user_is_in() -> None:
+    with pytest.raises(InputError, match="The name of the graph set is empty"):
+        load("")
+
+
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     (tmp_path / "graphs.txt").write_text("0 1")
     with pytest.raises(InputError, match=r"graphs\.txt is not a graph set"):

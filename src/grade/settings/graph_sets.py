@@ -53,6 +53,7 @@ class ReadSettings(Settings):
         "--drop",
         default="Identity,Dropout",
         metavar="TYPES",
+        may_be_empty=True,
     )
     fold: bool = option("Drop operators that compute on constants and weights only.", "--fold", default=False)
     positions: bool = option(

@@ -23,13 +23,16 @@ class Parameter:
     least: float | None = None
     most: float | None = None
     above: float | None = None  # an exclusive limit
+    may_be_empty: bool = False  # of text
 
     @property
     def positional(self) -> bool:
         return not self.flags
 
     def check(self, name: str, value: Any) -> None:
-        """Refuse a number outside the limits; None stands for "left out"."""
+        """Refuse empty text, and a number outside the limits; None stands for "left out"."""
+        if "" in (value if isinstance(value, list | tuple) else [value]) and not self.may_be_empty:
+            raise InputError(f"`{name}` is empty; give it a value.")
         if value is None or (self.least, self.most, self.above) == (None, None, None):
             return
         if not isinstance(value, int | float) or isinstance(value, bool):
@@ -68,9 +71,11 @@ def option(
     least: float | None = None,
     most: float | None = None,
     above: float | None = None,
+    may_be_empty: bool = False,
 ) -> Any:
     """A field that is given by a flag; required when it has no default. Numbers may have limits."""
-    return field(default=default, metadata={PARAMETER: Parameter(help, flags, metavar, least, most, above)})
+    parameter = Parameter(help, flags, metavar, least, most, above, may_be_empty)
+    return field(default=default, metadata={PARAMETER: parameter})
 
 
 def setting(

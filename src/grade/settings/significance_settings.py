@@ -69,11 +69,11 @@ class SignificanceSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FeaturesSettings:
+class FeaturesSettings(Settings):
     """Describing graphs, or nodes, by how often each pattern occurs there."""
 
     graphs: str = set_argument()
-    k: int = option("Number of nodes of the patterns, 2 to 16.", "-k", metavar="K")
+    k: int = option("Number of nodes of the patterns, 2 to 16.", "-k", metavar="K", least=2, most=16)
     out: Path = option("The file to write: .npz (sparse) or .parquet.", "--out", metavar="FILE")
     per: str = option(
         "A row for each graph (columns: patterns) or for each node (columns: orbits).",

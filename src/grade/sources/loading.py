@@ -63,6 +63,8 @@ def read_item(item: Item, settings: ReadSettings) -> Iterator[GraphSet]:
 
 def find(spec: str | Path) -> list[Item | GraphSet]:
     """The inputs of a spec: loaded sets, and files and models to read."""
+    if not str(spec):
+        raise InputError("The name of the graph set is empty; give a folder, files, or a built-in name.")
     path = Path(spec)
     name, colon, argument = str(spec).partition(":")
     if name in sources and not is_graph_set(path):

@@ -12,14 +12,18 @@ def pick_device(name: str) -> torch.device:
     """The device that the settings name; ``auto`` takes the GPU where there is one."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
+    known = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
     try:
         device = torch.device(name)
-        if device.type == "cuda" and device.index is not None:
-            torch.cuda.set_device(device)  # torch.cuda.set_device takes a number only; "cuda" means the current device
+        if device.type not in known:
+            raise ValueError("torch has no such device here")
+        if device.index is not None and device.type == "cuda":
+            torch.cuda.set_device(device)  # a name without a number means the current device
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, ValueError) as error:
+        reason = str(error).splitlines()[0]
         raise InputError(
-            f"The device {name!r} cannot be used ({str(error).splitlines()[0]}); give cpu or cuda."
+            f"The device {name!r} cannot be used ({reason}); give {' or '.join(known)}."
         ) from error
     return device
 
