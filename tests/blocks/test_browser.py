@@ -124,6 +124,15 @@ def test_the_matrix_counts_blocks_by_model(visit: Any, report: Path, found: Bloc
         assert sum(count > 0 for count in counts) == found[name].graphs
 
 
+def test_one_model_shares_nothing(visit: Any, tmp_path: Path) -> None:
+    found = grade.blocks(grade.load("zoo-mini").subset([2]))
+    page = visit(write_block_page(found, tmp_path / "one.html"))
+    assert page.locator("#sharing").count() == 0
+    assert "nodes in 1 graph are" in page.inner_text("header p")
+    page.locator("#blocks tr").first.click()
+    assert f"{found.blocks[0].count:,} times in 1 graph:" in page.inner_text("#facts")
+
+
 def test_the_curve_ends_where_the_library_does(visit: Any, report: Path, found: Blocks) -> None:
     page = visit(report)
     titles = page.locator("#curve circle title").all_text_contents()

@@ -38,7 +38,27 @@ def test_the_text_has_an_outline(run: Any) -> None:
     code, out, _ = run("blocks", "zoo-mini", "--top", "3", "--model", "tv/resnet34")
     assert code == 0
     assert "tv/resnet34: " in out
-    assert " x residual" in out.split("tv/resnet34: ")[1]
+    assert "x residual-" in out.split("tv/resnet34: ")[1]
+
+
+def test_equal_units_that_are_no_repetition_are_one_entry(run: Any, tmp_path: Path) -> None:
+    """Two Relu of one Conv, then three Tanh in a row, each of which the end reads, too."""
+    graphs = GraphSet.from_edges(
+        node_counts=[7],
+        node_types=[0, 1, 1, 2, 3, 3, 3],
+        edge_counts=[8],
+        edges=[[0, 1], [0, 2], [1, 3], [2, 3], [3, 4], [4, 5], [5, 6], [3, 6]],
+        outputs=[False, False, False, False, True, True, True],
+        node_vocabulary=["Conv", "Relu", "Add", "Tanh"],
+    )
+    save_graph_set(graphs, tmp_path / "set")
+    out = run("blocks", "set")[1]
+    assert "Conv; 2 Relu side by side; Add; 3 Tanh in a row" in out
+
+
+def test_names_say_the_operators_in_the_order_of_computing(run: Any) -> None:
+    names = [block["name"] for block in json.loads(run("blocks", "zoo-mini", "--json")[1])["blocks"]]
+    assert {"conv-norm", "conv-norm-relu", "shape-gather", "swish"} <= set(names)
 
 
 def test_a_result_is_kept_and_names_can_be_given(run: Any, tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from grade.blocks.grammar import NOTHING, Grammar, Wiring, base_name, make_gramm
 from grade.blocks.growth import Grown, grown_regions
 from grade.blocks.library import read_library, refuse_limits
 from grade.blocks.library_matches import match_library
+from grade.blocks.naming import computed_types, renamed
 from grade.blocks.naming import names as make_names
-from grade.blocks.naming import renamed
 from grade.blocks.places import Places, best_library, find_places
 from grade.blocks.rules import body, body_lengths, rules_worth_keeping, tokens
 from grade.errors import InputError
@@ -358,9 +358,8 @@ def find(
     # The merging may have counted look-alikes together that it later found to differ: some are now too few.
     kept &= (counts >= settings.min_count) & (in_graphs >= settings.min_graphs)
 
-    def called(ranked: list[int]) -> list[str]:
-        types = [[wiring.type_names[t] for t in grammar.structure(symbol)[0]] for symbol in ranked]
-        return renamed(make_names(types), names)
+    def called(ranked: list[int], places: Places) -> list[str]:
+        return renamed(make_names([computed_types(grammar, places, symbol) for symbol in ranked]), names)
 
     return described(graphs, grammar, kept, called, settings, begin)
 
@@ -384,7 +383,7 @@ def find_known(
     kept = np.zeros(grammar.symbols, np.bool_)
     kept[list(found)] = True
 
-    def called(ranked: list[int]) -> list[str]:
+    def called(ranked: list[int], places: Places) -> list[str]:
         met: Counter[str] = Counter()
         given = []
         for symbol in ranked:
@@ -400,7 +399,7 @@ def described(
     graphs: GraphSet,
     grammar: Grammar,
     kept: NDArray[np.bool_],
-    called: Callable[[list[int]], list[str]],
+    called: Callable[[list[int], Places], list[str]],
     settings: BlocksSettings,
     begin: float,
 ) -> Blocks:
@@ -423,7 +422,7 @@ def described(
                 int(grammar.sizes[symbol] * counts[symbol]),
                 symbol,
             )
-            for name, symbol in zip(called(ranked), ranked, strict=True)
+            for name, symbol in zip(called(ranked, places), ranked, strict=True)
         ],
         settings,
         time.perf_counter() - begin,

@@ -1,9 +1,9 @@
 """Blocks and outlines of models as lines of text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from grade.blocks import Blocks
+from grade.blocks import Blocks, Unit
 from grade.blocks.finding import LIBRARY_SIZES
 from grade.blocks.outline import Outlined
 
@@ -21,10 +21,10 @@ def block_lines(found: Blocks, top: int, model: str | None) -> Iterator[str]:
 
 def all_lines(found: Blocks, top: int, model: str | None) -> Iterator[str]:
     graphs = len(found.graphs)
-    ratio = found.nodes / max(found.units, 1)
+    ratio = f" ({found.nodes / found.units:.1f} times fewer)" if found.units else ""
     yield (
         f"{found.graphs.origin}: {number(found.nodes, 'node')} in {number(graphs, 'graph')} are"
-        f" {number(found.units, 'unit')} ({ratio:.1f} times fewer), {number(len(found.blocks), 'block')},"
+        f" {number(found.units, 'unit')}{ratio}, {number(len(found.blocks), 'block')},"
         f" {found.seconds:.2f} s"
     )
     if not found.blocks:
@@ -39,7 +39,7 @@ def all_lines(found: Blocks, top: int, model: str | None) -> Iterator[str]:
         yield f"{'nodes':>7} {'count':>8} {'graphs':>7} {'coverage':>9}  block"
         for block in found.blocks[:top]:
             share = 100 * block.coverage / max(found.nodes, 1)
-            parts = [found.text(unit) for unit in found.inside(block.symbol)]
+            parts = list(folded(found, found.inside(block.symbol)))
             more = f"; and {len(parts) - PARTS} more" if len(parts) > PARTS else ""
             yield (
                 f"{block.nodes:>7,} {block.count:>8,} {block.graphs:>7,} {share:>7.1f} %"
@@ -136,7 +136,42 @@ def outlines(found: Blocks, model: str | None) -> Iterator[str]:
         yield ""
         size = number(int(found.graphs.node_counts[graph]), "node")
         yield f"{names[graph]}: {size}, {number(len(units), 'unit')}"
-        yield from filled((found.text(unit) for unit in units), "  ")
+        yield from filled(folded(found, units), "  ")
+
+
+def folded(found: Blocks, units: Sequence[Unit]) -> Iterator[str]:
+    """Units as text. Equal ones that follow each other are one entry, also where they are no repetition: none reads the
+    one before, or others read each of them, too.
+    """
+    producers = found.producers([(unit.symbol, unit.begin) for unit in units])
+    begin = 0
+    while begin < len(units):
+        text, end = found.text(units[begin]), begin + 1
+        chained = end < len(units) and begin in producers[end]
+        while (
+            end < len(units)
+            and units[end].symbol == units[begin].symbol
+            and follows(producers, end, begin, chained)
+        ):
+            end += 1
+        yield together(text, end - begin, chained)
+        begin = end
+
+
+def follows(producers: Sequence[Sequence[int]], unit: int, begin: int, chained: bool) -> bool:
+    """Whether a unit reads the one before, or none from the first one on."""
+    return unit - 1 in producers[unit] if chained else not any(each >= begin for each in producers[unit])
+
+
+def together(text: str, count: int, chained: bool) -> str:
+    """An entry of an outline.
+
+    >>> together("2 x Cast", 1, False), together("Cast", 3, True), together("2 x Cast", 3, False)
+    ('2 x Cast', '3 Cast in a row', '3 (2 x Cast) side by side')
+    """
+    if count == 1:
+        return text
+    return f"{count} {f'({text})' if ' ' in text else text} {'in a row' if chained else 'side by side'}"
 
 
 def filled(parts: Iterator[str], indent: str) -> Iterator[str]:

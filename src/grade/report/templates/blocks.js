@@ -3,6 +3,7 @@
 const { nodes, models, blocks, library, unreached, matrix } = JSON.parse(document.getElementById("data").textContent);
 const find = (id) => document.getElementById(id);
 const number = (n) => n.toLocaleString("en");
+const graphs = (n) => `${number(n)} graph${n === 1 ? "" : "s"}`;
 const share = (n) => `${((100 * n) / Math.max(nodes, 1)).toFixed(1)} %`;
 
 function element(name, properties = {}, ...children) {
@@ -21,7 +22,7 @@ function part([text, block], open) {
     className: "part",
     type: "button",
     textContent: text,
-    title: `${number(facts.nodes)} nodes, ${number(facts.count)} times in ${number(facts.graphs)} graphs`,
+    title: `${number(facts.nodes)} nodes, ${number(facts.count)} times in ${graphs(facts.graphs)}`,
     onclick: () => open(block),
   });
 }
@@ -37,7 +38,7 @@ function show(steps, remember = true) {
   );
   const open = (block) => show([...way, blocks[block]]);
   find("facts").textContent = "count" in place
-    ? `${number(place.nodes)} nodes, ${number(place.count)} times in ${number(place.graphs)} graphs` +
+    ? `${number(place.nodes)} nodes, ${number(place.count)} times in ${graphs(place.graphs)}` +
       `: ${place.shared.map(([name, n]) => `${name} (${number(n)})`).join(", ")}${place.graphs > place.shared.length ? " ..." : ""}`
     : `${number(place.nodes)} nodes, ${number(place.units)} units`;
   const frame = find("frame");
@@ -134,7 +135,7 @@ function growing() {
 }
 
 function sharing() {
-  if (!matrix.blocks.length) return find("sharing").remove();
+  if (!matrix.blocks.length || models.length < 2) return find("sharing").remove();
   find("heads").append(element("th"));
   for (const block of matrix.blocks) {
     const name = block < blocks.length ? blocks[block].name : `block ${block + 1}`;
