@@ -1,6 +1,6 @@
 """The blocks of a folder that `grade blocks --out` made, as a library for other sets."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -106,9 +106,9 @@ def check(library: Library) -> None:
 
 def refuse_limits(settings: BlocksSettings) -> None:
     """Blocks of a library are taken as they are."""
-    default = BlocksSettings(graphs="")
-    for name in ("min_count", "min_graphs", "max_size", "outputs"):
-        if getattr(settings, name) != getattr(default, name):
+    for field in fields(settings):
+        limits = field.name in ("min_count", "min_graphs", "max_size", "outputs")
+        if limits and getattr(settings, field.name) != field.default:
             raise InputError(
-                f"`{name}` limits the search for new blocks; leave it out or leave out `blocks`."
+                f"`{field.name}` limits the search for new blocks; leave it out or leave out `blocks`."
             )
