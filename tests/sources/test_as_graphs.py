@@ -1,4 +1,5 @@
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import networkx
@@ -10,6 +11,7 @@ import torch
 from grade import GraphSet, InputError
 from grade.settings import ReadSettings
 from grade.sources import as_graphs, load
+from grade.sources.model_zoos import import_transformers
 from grade.sources.torch_models import capture
 from tests.graph_sets import assert_equal
 from tests.onnx_models import LIGHT
@@ -39,6 +41,49 @@ def test_modules_with_their_inputs_are_captured() -> None:
     assert as_graphs(program).node_types.tolist() == captured.node_types.tolist()
     named = as_graphs((module(), (IMAGE,)), ReadSettings(names="onnx"))
     assert named.node_vocabulary[0] == "Conv"
+
+
+class Suggesting(torch.nn.Module):
+    """A module with one of the attributes by which libraries say what their models take."""
+
+    def __init__(self, **suggestions: Any) -> None:
+        super().__init__()
+        self.body = module()
+        vars(self).update(suggestions)
+
+    def forward(self, pixel_values: torch.Tensor, scale: float | None = None) -> torch.Tensor:
+        features: torch.Tensor = self.body(pixel_values)
+        return features if scale is None else features * scale
+
+
+@pytest.mark.parametrize(
+    ("suggestions", "last"),
+    [
+        ({"default_cfg": {"input_size": (3, 8, 8)}}, "aten.flatten"),  # timm
+        ({"example_input_array": IMAGE}, "aten.flatten"),  # Lightning
+        ({"example_input_array": (IMAGE, 2.0)}, "aten.mul"),
+        ({"example_input_array": {"pixel_values": IMAGE, "scale": 2.0}}, "aten.mul"),
+        (
+            {"config": SimpleNamespace(to_dict=dict, model_type="vit", image_size=8)},
+            "aten.flatten",
+        ),  # transformers
+    ],
+)
+def test_modules_that_say_what_they_take_need_no_inputs(suggestions: dict[str, Any], last: str) -> None:
+    graphs = as_graphs(Suggesting(**suggestions))
+    names = [graphs.node_vocabulary[kind] for kind in graphs.node_types]
+    assert names[0] == "aten.conv2d"
+    assert names[-1] == last
+
+
+def test_a_model_of_transformers_needs_no_inputs() -> None:
+    pytest.importorskip("transformers", reason="transformers is not installed (extra 'transformers')")
+    transformers = import_transformers()
+    configuration = transformers.BertConfig(
+        num_hidden_layers=1, hidden_size=8, num_attention_heads=2, intermediate_size=8
+    )
+    graphs = as_graphs([transformers.AutoModel.from_config(configuration).eval()])
+    assert "aten.scaled_dot_product_attention" in graphs.node_vocabulary
 
 
 def test_models_in_memory(tmp_path: Path) -> None:

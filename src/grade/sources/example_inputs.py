@@ -1,4 +1,4 @@
-"""Example inputs of models of transformers, by the names of their parameters."""
+"""Example inputs: those that a PyTorch module suggests itself, and those of transformers by their parameters."""
 
 import inspect
 from collections.abc import Iterator
@@ -6,6 +6,28 @@ from typing import Any
 
 TOKENS = 16  # length of the example text of a language model
 USUAL = ("input_ids", "pixel_values", "input_values", "input_features")
+
+
+def own_inputs(module: Any) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """Arguments and keyword arguments of a call, as the module itself describes them; None where it does not.
+
+    Models of transformers have a configuration, models of timm the size of their images (``default_cfg``), and modules
+    of Lightning an ``example_input_array``.
+    """
+    import torch
+
+    example = getattr(module, "example_input_array", None)
+    if example is not None:
+        if isinstance(example, dict):
+            return (), example
+        return (example if isinstance(example, tuple) else (example,)), {}
+    weight = next(module.parameters(), None)
+    with torch.device("cpu" if weight is None else weight.device):
+        configuration = getattr(module, "config", None)
+        if hasattr(configuration, "to_dict") and hasattr(configuration, "model_type"):
+            return (), transformers_inputs(module, configuration)
+        size = (getattr(module, "default_cfg", None) or {}).get("input_size")
+        return None if size is None else ((torch.empty(1, *size),), {})
 
 
 def parameters(module: Any) -> tuple[list[str], list[str]]:
