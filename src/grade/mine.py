@@ -6,7 +6,7 @@ and ends with the same catalogue.
 
 import sys
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,12 +22,12 @@ from grade.graphs.sample import load_sample, save_sample
 from grade.job import Job, split
 from grade.mined import Mined
 from grade.motifs import accepted, select, verify, wanted
-from grade.progress import OutOfTime, Progress
+from grade.progress import Deadline, OutOfTime, Progress
 from grade.runs import Catalogue, Motif
 from grade.sampling import sample as draw
 from grade.search import Constraints, Level, OccurrenceLists, beam_search
 from grade.search.beam import START, best_rows, derived
-from grade.search.complete import frequent_patterns
+from grade.search.complete import Frequent, frequent_patterns
 from grade.search.ranking import LogProbability, needs_estimator, ranking
 from grade.search.supports import Supports
 from grade.settings import MineSettings
@@ -168,21 +168,64 @@ def predictions(job: Job, motifs: Sequence[Motif]) -> list[float | None]:
 
 def search(job: Job) -> list[Level]:
     """Grow patterns from 3 to k nodes (the paper's Algorithm 1), as far as time allows."""
-    settings, largest = job.settings, job.settings.sizes[-1]
+    levels = stored_levels(job)
+    deadline = job.search_until.reporting(job.progress, "search")
+    surrogates: dict[int, LogProbability] = {}
+    growing = growth(job, levels[-1] if levels else None, surrogates, deadline)
+    smallest, largest = levels[-1].size + 1 if levels else START, job.settings.sizes[-1]
+    try:
+        for size in range(smallest, largest + 1):
+            deadline.check()
+            if size > START and needs_estimator(job.settings.rank_by):
+                surrogates[size] = fit(job, size)
+            with job.stage("search", f"search k = {size}"):
+                level = next(growing)
+                if len(level.lists) == 0:
+                    raise InputError(
+                        f"No pattern of {size} nodes in {job.settings.graphs} satisfies the constraints; relax one."
+                    )
+                job.run.save_level(level)
+            levels = [*map(without_lists, levels), level]
+    except OutOfTime:
+        job.cut_short = True
+        levels = best_so_far(levels, job.constraints)
+    except InputError as error:
+        # Nothing larger was found, but patterns of a smaller size that was asked for are an answer.
+        if not any(accepted(job, levels, number) for number in wanted(job, levels)):
+            raise
+        job.notes.append(str(error))
+    return levels
+
+
+def stored_levels(job: Job) -> list[Level]:
+    """The levels that an earlier session stored; with ``start_from`` at least the level of the given patterns."""
+    settings = job.settings
     if settings.start_from is None:
         levels = job.run.load_levels(job.graphs)
-        levels = [*map(without_lists, levels[:-1]), *levels[-1:]]
-    else:
-        with job.stage("search", "start"):
-            seed = derived(settings.seed, 98)
-            first = starting_level(settings.start_from, job.graphs, largest, job.bounds, seed, job.threads)
-            levels = job.run.load_levels(job.graphs, first.size) or [first]
-            job.run.save_level(levels[0])
-    surrogates: dict[int, LogProbability] = {}
-    deadline = job.search_until.reporting(job.progress, "search")
-    steps = beam_search(
+        return [*map(without_lists, levels[:-1]), *levels[-1:]]
+    with job.stage("search", "start"):
+        largest, seed = settings.sizes[-1], derived(settings.seed, 98)
+        first = starting_level(settings.start_from, job.graphs, largest, job.bounds, seed, job.threads)
+        levels = job.run.load_levels(job.graphs, first.size) or [first]
+        job.run.save_level(levels[0])
+    return levels
+
+
+def growth(
+    job: Job, start: Level | None, surrogates: Mapping[int, LogProbability], deadline: Deadline
+) -> Iterator[Level]:
+    """The levels of a beam search after this one. ``surrogates`` are looked up by size when a level is scored."""
+    settings, by_graph = job.settings, job.settings.weighting == "graphs"
+    supports = Supports(
         job.graphs,
-        largest,
+        fusible=job.constraints.fusible,
+        threads=job.threads,
+        deadline=deadline,
+        engine=job.engine,
+    )
+    return beam_search(
+        job.graphs,
+        settings.sizes[-1],
         beam=settings.beam,
         score=ranking(
             settings.rank_by,
@@ -190,14 +233,8 @@ def search(job: Job) -> list[Level]:
             settings.beam,
             surrogates,
             deadline,
-            Supports(
-                job.graphs,
-                fusible=job.constraints.fusible,
-                threads=job.threads,
-                deadline=deadline,
-                engine=job.engine,
-            ),
-            by_graph=settings.weighting == "graphs",
+            supports,
+            by_graph=by_graph,
             savings=job.savings,
         ),
         constraints=job.constraints,
@@ -205,34 +242,11 @@ def search(job: Job) -> list[Level]:
         seed=settings.seed,
         threads=job.threads,
         engine=job.engine,
-        start_from=levels[-1] if levels else None,
+        start_from=start,
         deadline=deadline,
         sizes=settings.sizes,
-        per_node=settings.weighting == "graphs",
+        per_node=by_graph,
     )
-    try:
-        for size in range(levels[-1].size + 1 if levels else START, largest + 1):
-            deadline.check()
-            if size > START and needs_estimator(settings.rank_by):
-                surrogates[size] = fit(job, size)
-            with job.stage("search", f"search k = {size}"):
-                level = next(steps)
-                if len(level.lists) == 0:
-                    raise InputError(
-                        f"No pattern of {size} nodes in {settings.graphs} satisfies the constraints; relax one."
-                    )
-                job.run.save_level(level)
-            levels = [*map(without_lists, levels), level]
-    except OutOfTime:
-        job.cut_short = True
-        levels = best_so_far(levels, job.constraints)
-    except (
-        InputError
-    ) as error:  # no larger patterns; those of smaller sizes that were asked for are an answer
-        if not any(accepted(job, levels, number) for number in wanted(job, levels)):
-            raise
-        job.notes.append(str(error))
-    return levels
 
 
 def without_lists(level: Level) -> Level:
@@ -285,7 +299,7 @@ def enumerate_all(job: Job) -> list[Level]:
     with job.stage("search", "search"):
         for found in frequent_patterns(
             job.graphs,
-            job.settings.sizes[-1],
+            settings.sizes[-1],
             job.constraints,
             memory=job.memory,
             look_beyond=settings.closed or settings.maximal,
@@ -296,27 +310,30 @@ def enumerate_all(job: Job) -> list[Level]:
             wanted = job.constraints.accepts(found.patterns)
             wanted &= found.closed | (not settings.closed)
             wanted &= found.maximal | (not settings.maximal)
-            if found.size not in job.settings.sizes or not wanted.any():
-                continue
-            kept = found.take(np.flatnonzero(wanted))
-            counts, exact = count_patterns(
-                job.graphs, kept.patterns, settings.seconds_per_pattern, job.threads, engine=job.engine
-            )
-            lists = OccurrenceLists.unlisted(kept.patterns, counts.astype(np.float64), exact)
-            known = {"occurrences": lists.counts, "graphs": kept.graphs, "mni": kept.mni}.get(
-                settings.rank_by
-            )
-            if job.savings is not None and settings.rank_by == "saving":
-                known = np.array([job.savings.of_pattern(pattern).total for pattern in kept.patterns])
-            scores = np.asarray(supports.of(settings.rank_by, lists) if known is None else known, np.float64)
-            best = best_rows(scores, len(scores))
-            levels.append(Level(lists.take(best), scores[best], len(scores), 0, 0.0, whole=True))
+            if found.size in settings.sizes and wanted.any():
+                levels.append(ranked(job, found.take(np.flatnonzero(wanted)), supports))
     if not levels:
         raise InputError(
             f"No pattern of {settings.k} nodes reaches the support that is asked for; lower `min_graphs` or `min_mni`,"
             " or relax another constraint."
         )
     return levels
+
+
+def ranked(job: Job, found: Frequent, supports: Supports) -> Level:
+    """The patterns of one size that a complete search found, counted and put in the order of the ranking."""
+    patterns, by = found.patterns, job.settings.rank_by
+    counts, exact = count_patterns(
+        job.graphs, patterns, job.settings.seconds_per_pattern, job.threads, engine=job.engine
+    )
+    lists = OccurrenceLists.unlisted(patterns, counts.astype(np.float64), exact)
+    known = {"occurrences": lists.counts, "graphs": found.graphs, "mni": found.mni}
+    if by == "saving" and job.savings is not None:
+        scores = np.array([job.savings.of_pattern(pattern).total for pattern in patterns], np.float64)
+    else:
+        scores = np.asarray(supports.of(by, lists) if known.get(by) is None else known[by], np.float64)
+    best = best_rows(scores, len(scores))
+    return Level(lists.take(best), scores[best], len(scores), 0, 0.0, whole=True)
 
 
 def left_out(job: Job, levels: Sequence[Level], motifs: Sequence[Motif]) -> list[str]:

@@ -70,6 +70,16 @@ class Distinct:
     places: list[Place]
     levels: list[Level]  # with the extensions that were chosen
 
+    def roles(self) -> tuple[dict[Place, Chosen], dict[Place, Place]]:
+        """(what each chosen pattern adds, in the order of the choice; the chosen pattern of each variant)."""
+        chosen: dict[Place, Chosen] = {}
+        variants: dict[Place, Place] = {}
+        for choice in self.selection.choices:
+            place = self.places[choice.candidate]
+            chosen[place] = Chosen(choice.occurrences, choice.gain, choice.covered)
+            variants |= {self.places[candidate]: place for candidate in choice.variants}
+        return chosen, variants
+
     def facts(self) -> dict[str, float]:
         """The totals of the selection, for the catalogue."""
         found = self.selection
@@ -134,39 +144,17 @@ def verify(job: Job, levels: list[Level], selection: "Distinct | None") -> list[
     variants: dict[Place, Place] = {}
     if selection is not None:
         levels = selection.levels
-        for choice in selection.selection.choices:
-            place = selection.places[choice.candidate]
-            chosen[place] = Chosen(choice.occurrences, choice.gain, choice.covered)
-            variants |= {selection.places[candidate]: place for candidate in choice.variants}
-    counted = count(job, levels, list(chosen), len(chosen))
-    for number in wanted(job, levels):
-        rows = [place for place in accepted(job, levels, number) if place not in counted]
-        known = sum(number == other for other, _ in counted)
-        found = count(job, levels, rows, job.settings.top - known)
-        if selection is None and len(found) < job.settings.top:
-            job.notes.append(why_so_few(job, levels[number], len(found)))
-        counted |= found
-    if job.settings.complete:  # the others come with the supports that are known
-        places = [place for number in wanted(job, levels) for place in accepted(job, levels, number)]
-        counted |= {place: brief_support(job, levels, place) for place in places if place not in counted}
+        chosen, variants = selection.roles()
+    counted = count_sizes(job, levels, list(chosen), distinct=selection is not None)
     savings = savings_of(job, levels, counted)
-    by = {"estimator": "occurrences"}.get(job.settings.rank_by, job.settings.rank_by)
-
-    def order(place: Place) -> tuple[float, ...]:
-        """Chosen ones as they were chosen; the rest by the verified support that the search ranked by, or its rank."""
-        if place in chosen:
-            return (0, list(chosen).index(place))
-        if by == "saving" and place in savings:
-            return (1, -savings[place].total, place[1], place[0])
-        return (
-            1,
-            -value(job, by, counted[place], levels, place) if by in SUPPORTS else 0,
-            place[1],
-            place[0],
-        )
-
-    places = sorted(counted, key=order)
-    numbers = {place: number for number, place in enumerate(places, start=1)}
+    values = {
+        place: value(job, support, levels, place, savings.get(place)) for place, support in counted.items()
+    }
+    # The distinct motifs as they were chosen; then the rest by verified value, by rank in the search where it ties.
+    rest = sorted(counted.keys() - chosen.keys(), key=lambda place: (-values[place], place[1], place[0]))
+    numbers = {
+        place: number for number, place in enumerate([*filter(counted.__contains__, chosen), *rest], start=1)
+    }
     return [
         Motif(
             number,
@@ -181,6 +169,22 @@ def verify(job: Job, levels: list[Level], selection: "Distinct | None") -> list[
     ]
 
 
+def count_sizes(job: Job, levels: list[Level], first: list[Place], distinct: bool) -> dict[Place, Support]:
+    """The supports of these patterns, then of the best others of each size; in complete mode of all."""
+    counted = count(job, levels, first, len(first))
+    for number in wanted(job, levels):
+        rows = [place for place in accepted(job, levels, number) if place not in counted]
+        known = sum(number == other for other, _ in counted)
+        found = count(job, levels, rows, job.settings.top - known)
+        if not distinct and len(found) < job.settings.top:
+            job.notes.append(why_so_few(job, levels[number], len(found)))
+        counted |= found
+    if job.settings.complete:  # the others come with the supports that are known
+        places = [place for number in wanted(job, levels) for place in accepted(job, levels, number)]
+        counted |= {place: brief_support(job, levels, place) for place in places if place not in counted}
+    return counted
+
+
 def savings_of(job: Job, levels: Sequence[Level], counted: dict[Place, Support]) -> dict[Place, Saving]:
     """The savings by fusing each pattern whose disjoint occurrences are known; none unless savings are wanted."""
     if job.savings is None:
@@ -192,8 +196,13 @@ def savings_of(job: Job, levels: Sequence[Level], counted: dict[Place, Support])
     }
 
 
-def value(job: Job, by: str, support: Support, levels: Sequence[Level], place: Place) -> float:
-    """The value that ranks a verified pattern."""
+def value(job: Job, support: Support, levels: Sequence[Level], place: Place, saving: Saving | None) -> float:
+    """The value that ranks a verified pattern; 0 where the search's own rank decides."""
+    by = {"estimator": "occurrences"}.get(job.settings.rank_by, job.settings.rank_by)
+    if by == "saving":
+        return 0.0 if saving is None else saving.total
+    if by not in SUPPORTS:
+        return 0.0
     if by != "occurrences" or job.settings.weighting != "graphs":
         return support.value(by)
     if support.occurrences_quality != EXACT or not support.per_graph:
