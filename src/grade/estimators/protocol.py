@@ -99,6 +99,13 @@ def stored_settings(description: dict[str, Any]) -> EstimatorSettings:
     return estimators[values["estimator"]].settings_type.from_json(values)
 
 
+def checked(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log-probabilities, -inf among them; refused where one is no number, as under weights beyond all measure."""
+    if not (scores < np.inf).all():
+        raise InputError("The model gives scores that are not numbers; fit it again with 'grade fit'.")
+    return scores
+
+
 def as_samples(sample: Samples) -> list[SubgraphSample]:
     return [sample] if isinstance(sample, SubgraphSample) else list(sample)
 
@@ -170,7 +177,12 @@ def read_model(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         if version == FORMAT:
             if file := damaged_file(folder, MODEL_FILE, description):
                 raise InputError(f"The model {folder} is damaged ({file}); fit it again with 'grade fit'.")
-            return description, load_file(folder / TENSOR_FILE)
+            tensors = load_file(folder / TENSOR_FILE)
+            if not all(np.isfinite(tensor).all() for tensor in tensors.values()):
+                raise InputError(
+                    f"The model {folder} has weights that are not finite numbers; fit it again with 'grade fit'."
+                )
+            return description, tensors
     except InputError:
         raise
     except (OSError, ValueError, KeyError, TypeError, RecursionError, SafetensorError) as error:

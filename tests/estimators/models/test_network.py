@@ -11,7 +11,7 @@ from grade.errors import InputError
 from grade.estimators import Estimator, fit, load_estimator, preset
 from grade.estimators.models.autoregressive import Autoregressive
 from grade.estimators.models.encoding import Graphs, encode
-from grade.estimators.protocol import FORMAT, MODEL_FILE, TENSOR_FILE
+from grade.estimators.protocol import FORMAT, MODEL_FILE, TENSOR_FILE, read_model, write_model
 from grade.estimators.space import GraphSpace
 from grade.estimators.training import loop
 from grade.graphs import PatternTable
@@ -122,6 +122,29 @@ def test_damaged_models_are_refused(model: Estimator, tmp_path: Path) -> None:
     (folder / MODEL_FILE).write_text(description[:100])
     with pytest.raises(InputError, match="damaged"):
         load_estimator(folder)
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (float("nan"), "model has weights that are not finite numbers; fit it again"),
+        (float("inf"), "model has weights that are not finite numbers; fit it again"),
+        (1e38, "gives scores that are not numbers; fit it again"),
+    ],
+)
+@pytest.mark.parametrize("evidence", [False, True])
+@pytest.mark.filterwarnings("error")
+def test_weights_beyond_numbers_are_refused(
+    value: float, sentence: str, evidence: bool, tmp_path: Path
+) -> None:
+    sample = sample_of(chains(), np.array([5, 3, 2]))
+    fit(sample, settings_of("autoregressive", QUICK, evidence=evidence)).save(tmp_path / "model")
+    description, tensors = read_model(tmp_path / "model")
+    weights = next(name for name, tensor in tensors.items() if tensor.ndim == 2 and "network.0." in name)
+    content = {name: each for name, each in description.items() if name not in ("files", "sha256", "format")}
+    write_model(tmp_path / "model", content, {**tensors, weights: np.full_like(tensors[weights], value)})
+    with pytest.raises(InputError, match=sentence):
+        load_estimator(tmp_path / "model").log_probability(sample.patterns)
 
 
 def test_a_model_does_not_replace_other_files(model: Estimator, tmp_path: Path) -> None:

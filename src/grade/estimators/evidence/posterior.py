@@ -32,6 +32,7 @@ from grade.estimators.protocol import (
     Estimator,
     Samples,
     as_samples,
+    checked,
     estimators,
     normalised,
     read_model,
@@ -260,7 +261,7 @@ class Posterior:
             counts, total = self.counts.of(patterns)
             result = np.log(np.maximum(counts, 0.5) / total)
         self.evaluations = 0 if self.estimator is None else self.estimator.evaluations
-        return result
+        return checked(result)
 
     # Storage.
 

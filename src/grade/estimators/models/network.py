@@ -31,6 +31,7 @@ from grade.estimators.models.encoding import Graphs, encode, pattern_keys
 from grade.estimators.protocol import (
     Samples,
     as_samples,
+    checked,
     normalised,
     read_model,
     shown,
@@ -264,7 +265,7 @@ class NetworkEstimator(ABC, Generic[Own]):
             candidates = self.candidates(
                 patterns.take(row), graphs.take(torch.from_numpy(row).to(self.device))
             )
-            values[inside] = self.log_likelihood(network, candidates, self.settings).cpu().numpy()
+            values[inside] = checked(self.log_likelihood(network, candidates, self.settings).cpu().numpy())
         return values - orders.log_symmetry(patterns, self.settings.orders) if self.settings.orbit else values
 
     # Storage.
