@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from grade.graphs import GraphSet, Pattern
+from grade.mine import mine
 from grade.report.page import settings_used, write_page
 from grade.runs import Catalogue
+from grade.sampling.census import take_census
 from grade.sources import load
 from grade.verify import count_pattern
 from tests.report.runs import make_run
@@ -187,8 +189,6 @@ def test_the_same_run_gives_the_same_page(page: Path, mined: Path, tmp_path: Pat
 
 
 def test_a_catalogue_and_a_census_show_themselves_in_a_notebook(mined: Path) -> None:
-    from grade.sampling.census import take_census
-
     catalogue = Catalogue.load(mined / "catalogue.sqlite")
     shown = catalogue._repr_html_()
     assert shown.count("<svg") == 10
@@ -196,3 +196,14 @@ def test_a_catalogue_and_a_census_show_themselves_in_a_notebook(mined: Path) -> 
     census = take_census(dataclasses.replace(load("zoo-mini"), origin="<b>"), 3)
     assert "&lt;b&gt;" in census._repr_html_()
     assert f"<td>{census.top(1)[0][1]:,}</td>" in census._repr_html_()
+
+
+def test_a_page_of_many_motifs_takes_four_kilobytes_for_each(page: Path, tmp_path: Path) -> None:
+    """So 1,000 of them stay a file that browsers open: each shows fewer places than a motif among few."""
+    out = tmp_path / "many.html"
+    mine("zoo-mini", 5, tmp_path / "run", top=300, beam=300, threads=1, rank_by="occurrences", all=True)
+    assert write_page(tmp_path / "run", out) == {"motifs": 300, "variants": 0}
+    rows = read(out).data["motifs"]
+    assert sum(map(len, map(json.dumps, rows))) < 300 * 4096
+    beside = page.stat().st_size - len(read(page).text["data"])
+    assert out.stat().st_size < beside + 300 * 4096 + 100_000
