@@ -20,12 +20,14 @@ install: .make/installed
 	@mkdir -p .make && touch $@
 
 # With HASHES=1 every download is compared with constraints-hashes.txt. setuptools and wheel build what comes as source only (pynauty).
+# A torch that is not for the CPU alone needs the libraries of CUDA.
 .make/tools: pyproject.toml constraints.txt | .make/machine
 	@echo "Setting up $(VENV) (the first time this downloads torch and takes a few minutes) ..."
 	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
 ifdef HASHES
 	@$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r <(grep -E '$(BUILD_TOOLS)' constraints-hashes.txt)
 	@$(BIN)/python -m pip install --quiet --require-hashes --no-deps --no-build-isolation -r constraints-hashes.txt
+	@! $(BIN)/python -m pip show torch | grep -q '^Requires:.*cuda' || $(BIN)/python -m pip install --quiet --require-hashes --no-deps -r constraints-hashes-cuda.txt
 else
 	@$(BIN)/python -m pip install --quiet -c constraints.txt scikit-build-core nanobind cmake ninja setuptools wheel
 endif
