@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grade.errors import InputError
-from grade.graphs.graph_set import MAX_EDGE_TYPES, MAX_NODE_TYPES, MAX_NODES, NO_EDGE, GraphSet
+from grade.graphs.checks import MAX_EDGE_TYPES, MAX_NODE_TYPES, MAX_NODES
+from grade.graphs.graph_set import NO_EDGE, GraphSet
 from grade.graphs.operands import MAX_WORDS, UNKNOWN
 from grade.graphs.origins import Origins, join_origins
 from grade.graphs.strings import StringTable

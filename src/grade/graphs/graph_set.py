@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from grade import _core
 from grade.errors import InputError
-from grade.graphs.annotations import checked_annotations, integers
+from grade.graphs.checks import check_lengths, check_vocabularies, checked_annotations, integers
 from grade.graphs.in_pieces import give_back, pieces
 from grade.graphs.operands import UNKNOWN, Arc, arcs_of
 from grade.graphs.origins import Origins
@@ -18,9 +18,6 @@ from grade.graphs.stored_arrays import DTYPES, PLACES, STRUCTURE, arrays_of, che
 from grade.graphs.strings import StringTable, ranges
 from grade.machine import thread_count
 
-MAX_NODE_TYPES = 65_535
-MAX_EDGE_TYPES = 255
-MAX_NODES = 2**32 - 1
 NO_EDGE = "none"
 
 
@@ -116,72 +113,34 @@ class GraphSet:
         )
         labels = None if node_names is None else StringTable.from_strings(node_names)
 
-        def refuse(what: str) -> InputError:
-            return InputError(f"{origin}: {what}")
-
-        if len(edge_count) != len(node_count) or len(names) != len(node_count):
-            raise refuse(
-                f"{len(node_count)} node counts, {len(edge_count)} edge counts and {len(names)} graph names were given;"
-                " each graph needs one of each."
-            )
-        if (node_count < 0).any() or (edge_count < 0).any():
-            raise refuse("a node count or edge count is negative; counts start at 0.")
-        if node_count.sum() > MAX_NODES:
-            raise refuse(
-                f"{node_count.sum()} nodes are more than the {MAX_NODES} that a set can hold; split it."
-            )
-        if len(types) != node_count.sum():
-            raise refuse(f"the graphs have {node_count.sum()} nodes but {len(types)} node types were given.")
-        if len(arcs) != edge_count.sum() or len(kinds) != len(arcs):
-            raise refuse(
-                f"the graphs have {edge_count.sum()} edges but {len(arcs)} edges and {len(kinds)} edge types were"
-                " given."
-            )
-        if labels is not None and len(labels) != len(types):
-            raise refuse(f"the graphs have {len(types)} nodes but {len(labels)} node names were given.")
+        check_lengths(origin, node_count, edge_count, names, types, arcs, kinds, labels)
+        vocabularies = {"node": node_vocabulary, "edge": edge_vocabulary, "operand": operand_vocabulary}
         places, ends, numbers = checked_annotations(
             len(types), len(arcs), operands, operand_vocabulary, outputs, node_places, origin
         )
-        if len(node_vocabulary) > MAX_NODE_TYPES:
-            raise refuse(
-                f"{len(node_vocabulary)} node types are more than the {MAX_NODE_TYPES} that a set can hold."
-            )
-        if not 1 <= len(edge_vocabulary) <= MAX_EDGE_TYPES + 1:
-            raise refuse(
-                f"the edge vocabulary has {len(edge_vocabulary)} entries; it needs the name of the absent edge and at"
-                f" most {MAX_EDGE_TYPES} types."
-            )
-        vocabularies = {"node": node_vocabulary, "edge": edge_vocabulary, "operand": operand_vocabulary}
-        for kind, vocabulary in vocabularies.items():
-            if len(set(vocabulary)) != len(vocabulary):
-                raise refuse(f"the {kind} vocabulary has a word twice.")
-
+        check_vocabularies(origin, vocabularies)
         node_offsets = np.concatenate([[0], np.cumsum(node_count)]).astype(np.int64)
         graph_of_node = np.repeat(np.arange(len(node_count)), node_count)
         graph_of_edge = np.repeat(np.arange(len(node_count)), edge_count)
 
-        def first(bad: NDArray[np.bool_], owner: NDArray[np.int64]) -> str:
-            return f"graph {names[int(owner[int(np.argmax(bad))])]!r}"
+        def refuse(bad: NDArray[np.bool_], owner: NDArray[np.int64], what: str) -> InputError:
+            """The first bad node or edge, by the name of its graph."""
+            return InputError(f"{origin}: graph {names[int(owner[int(np.argmax(bad))])]!r} has {what}")
 
         bad = (types < 0) | (types >= len(node_vocabulary))
         if bad.any():
+            kind, most = types[bad][0], len(node_vocabulary)
             raise refuse(
-                f"{first(bad, graph_of_node)} has a node of type {types[bad][0]}, but the vocabulary has"
-                f" {len(node_vocabulary)} node types."
+                bad, graph_of_node, f"a node of type {kind}, but the vocabulary has {most} node types."
             )
         bad = np.any((arcs < 0) | (arcs >= node_count[graph_of_edge][:, None]), axis=1)
         if bad.any():
-            graph = graph_of_edge[int(np.argmax(bad))]
-            raise refuse(
-                f"{first(bad, graph_of_edge)} has an edge {arcs[bad][0].tolist()}, but its nodes are numbered from 0 to"
-                f" {node_count[graph] - 1}."
-            )
+            edge, last = arcs[bad][0].tolist(), node_count[graph_of_edge[int(np.argmax(bad))]] - 1
+            raise refuse(bad, graph_of_edge, f"an edge {edge}, but its nodes are numbered from 0 to {last}.")
         bad = (kinds < 1) | (kinds >= len(edge_vocabulary))
         if bad.any():
-            raise refuse(
-                f"{first(bad, graph_of_edge)} has an edge of type {kinds[bad][0]}, but edge types go from 1 to"
-                f" {len(edge_vocabulary) - 1}."
-            )
+            kind, most = kinds[bad][0], len(edge_vocabulary) - 1
+            raise refuse(bad, graph_of_edge, f"an edge of type {kind}, but edge types go from 1 to {most}.")
         source = arcs[:, 0] + node_offsets[graph_of_edge]
         target = arcs[:, 1] + node_offsets[graph_of_edge]
         out_order = np.lexsort((target, source))
@@ -189,9 +148,7 @@ class GraphSet:
         bad = np.concatenate([[False], (source[1:] == source[:-1]) & (target[1:] == target[:-1])])
         if bad.any():
             edge = arcs[out_order][bad][0].tolist()
-            raise refuse(
-                f"{first(bad, graph_of_edge[out_order])} has the edge {edge} twice; merge parallel edges first."
-            )
+            raise refuse(bad, graph_of_edge[out_order], f"the edge {edge} twice; merge parallel edges first.")
         in_order = np.lexsort((source, target))
         return cls(
             node_offsets=node_offsets,

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from grade.errors import InputError
 from grade.files import put_in_place, refuse_writing, whole_file, writable_target
+from grade.graphs.checks import MAX_NODES
 from grade.graphs.concatenation import (
     edge_vocabulary,
     names_of,
@@ -32,7 +33,7 @@ from grade.graphs.concatenation import (
     places_of,
     reindex,
 )
-from grade.graphs.graph_set import MAX_NODES, GraphSet
+from grade.graphs.graph_set import GraphSet
 from grade.graphs.origins import NO_FILE
 from grade.graphs.storage import check_target, write_description
 from grade.graphs.stored_arrays import DTYPES, TABLES, checksums

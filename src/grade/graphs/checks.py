@@ -1,6 +1,6 @@
-"""Checks of the annotations of a graph set."""
+"""Checks of the arrays, vocabularies and annotations that a graph set is made of."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,7 +8,62 @@ from numpy.typing import ArrayLike, NDArray
 from grade.errors import InputError
 from grade.graphs.operands import MAX_WORDS, UNKNOWN, is_operand_word
 
+MAX_NODE_TYPES = 65_535
+MAX_EDGE_TYPES = 255
+MAX_NODES = 2**32 - 1
 MAX_PLACE = 2**32 - 1
+
+
+def check_lengths(
+    origin: str,
+    node_count: NDArray[np.int64],
+    edge_count: NDArray[np.int64],
+    names: Sequence[str],
+    types: NDArray[np.int64],
+    arcs: NDArray[np.int64],
+    kinds: NDArray[np.int64],
+    labels: Sequence[str] | None,
+) -> None:
+    """Refuse lists whose lengths do not belong together."""
+
+    def refuse(what: str) -> InputError:
+        return InputError(f"{origin}: {what}")
+
+    if len(edge_count) != len(node_count) or len(names) != len(node_count):
+        raise refuse(
+            f"{len(node_count)} node counts, {len(edge_count)} edge counts and {len(names)} graph names were given;"
+            " each graph needs one of each."
+        )
+    if (node_count < 0).any() or (edge_count < 0).any():
+        raise refuse("a node count or edge count is negative; counts start at 0.")
+    nodes, edges = node_count.sum(), edge_count.sum()
+    if nodes > MAX_NODES:
+        raise refuse(f"{nodes} nodes are more than the {MAX_NODES} that a set can hold; split it.")
+    if len(types) != nodes:
+        raise refuse(f"the graphs have {nodes} nodes but {len(types)} node types were given.")
+    if len(arcs) != edges or len(kinds) != len(arcs):
+        raise refuse(
+            f"the graphs have {edges} edges but {len(arcs)} edges and {len(kinds)} edge types were given."
+        )
+    if labels is not None and len(labels) != len(types):
+        raise refuse(f"the graphs have {len(types)} nodes but {len(labels)} node names were given.")
+
+
+def check_vocabularies(origin: str, vocabularies: Mapping[str, Sequence[str]]) -> None:
+    """Refuse vocabularies (``node``, ``edge`` ...) that are too large, lack the absent edge, or repeat a word."""
+    node_types, edge_types = len(vocabularies["node"]), len(vocabularies["edge"])
+    if node_types > MAX_NODE_TYPES:
+        raise InputError(
+            f"{origin}: {node_types} node types are more than the {MAX_NODE_TYPES} that a set can hold."
+        )
+    if not 1 <= edge_types <= MAX_EDGE_TYPES + 1:
+        raise InputError(
+            f"{origin}: the edge vocabulary has {edge_types} entries; it needs the name of the absent edge and at most"
+            f" {MAX_EDGE_TYPES} types."
+        )
+    for kind, vocabulary in vocabularies.items():
+        if len(set(vocabulary)) != len(vocabulary):
+            raise InputError(f"{origin}: the {kind} vocabulary has a word twice.")
 
 
 def checked_annotations(
