@@ -249,6 +249,12 @@ def test_self_loops_count_for_no_limit() -> None:
             grade.mine(looped, k=3, **wishes, **ALL)
 
 
+def test_an_empty_answer_names_all_sizes_that_were_asked_for(graphs: GraphSet) -> None:
+    for k, sizes in (("3-5", "3 to 5"), (5, "5")):
+        with pytest.raises(grade.InputError, match=f"No pattern of {sizes} nodes in .* relax one"):
+            grade.mine(graphs, k=k, min_edges=5, max_in_degree=1, max_out_degree=1, threads=1)
+
+
 def test_what_can_be_counted_is_not_estimated(tmp_path: Path) -> None:
     """A hub of 300 leaves has 2e10 occurrences, which a binomial counts; an estimate would take far longer."""
     leaves = 300

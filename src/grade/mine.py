@@ -182,7 +182,8 @@ def search(job: Job) -> list[Level]:
                 level = next(growing)
                 if len(level.lists) == 0:
                     raise InputError(
-                        f"No pattern of {size} nodes in {job.settings.graphs} satisfies the constraints; relax one."
+                        f"No pattern of {none_of(job, levels, size)} nodes in {job.settings.graphs} satisfies the"
+                        " constraints; relax one."
                     )
                 job.run.save_level(level)
             levels = [*map(without_lists, levels), level]
@@ -247,6 +248,12 @@ def growth(
         sizes=settings.sizes,
         per_node=by_graph,
     )
+
+
+def none_of(job: Job, levels: list[Level], size: int) -> str:
+    """The sizes that are asked for and have no pattern, where this one has none."""
+    some = any(accepted(job, levels, number) for number in wanted(job, levels))
+    return str(size) if some else spans(range(min(job.settings.sizes[0], size), size + 1))
 
 
 def without_lists(level: Level) -> Level:

@@ -112,9 +112,8 @@ class RealModel:
         motif = module.Motif()
         state = {name: torch.tensor(self.tensors[value]) for name, value in translated.parameters.items()}
         motif.load_state_dict(state)
-        with torch.no_grad():
-            found = motif(*(torch.tensor(self.tensors[value]) for value in translated.inputs))
-            example = motif(*module.example_inputs()) if examples_fit(made.model) else ()
+        found = motif(*(torch.tensor(self.tensors[value]) for value in translated.inputs))
+        example = motif(*module.example_inputs()) if examples_fit(made.model) else ()
         for value in example if isinstance(example, tuple) else (example,):
             assert not torch.isnan(value.float()).any(), translated.source
         found = found if isinstance(found, tuple) else (found,)

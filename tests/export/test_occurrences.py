@@ -16,6 +16,7 @@ from grade.export.formats import export
 from grade.export.occurrences import Occurrences, occurrences_of
 from grade.graphs.storage import load_graph_set
 from grade.mine import mine
+from grade.settings import ReadSettings
 from grade.sources import load
 from grade.sources.building import build_graph_set
 from grade.verify import Verifier, read_patterns
@@ -227,6 +228,68 @@ def test_occurrences_that_cannot_be_cut_out_do_not_keep_the_others_back(tmp_path
     with pytest.raises(InputError, match="reaches into a body"):
         found_in(load(tmp_path / "branching.onnx"), "Relu -> Add").write("onnx", tmp_path / "none")
     assert not (tmp_path / "none").exists()
+
+
+def normalised(folder: Path) -> Path:
+    """Conv -> BatchNormalization -> Relu; the scale comes from ConstantOfShape, as in light models."""
+    rng = np.random.default_rng(4)
+    weights = {"w": (24, 3, 3, 3), "mean": (24,), "variance": (24,), "shift": (24,)}
+    node = helper.make_node
+    graph = helper.make_graph(
+        [
+            node("Conv", ["x", "w"], ["c"], name="conv", kernel_shape=[3, 3]),
+            node(
+                "ConstantOfShape",
+                ["channels"],
+                ["scale"],
+                value=helper.make_tensor("v", TensorProto.FLOAT, [1], [2]),
+            ),
+            node("BatchNormalization", ["c", "scale", "shift", "mean", "variance"], ["n"], name="norm"),
+            node("Relu", ["n"], ["y"], name="relu"),
+        ],
+        "normalised",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3, 8, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 24, 6, 6])],
+        [
+            *(numpy_helper.from_array(rng.random(s).astype(np.float32), n) for n, s in weights.items()),
+            numpy_helper.from_array(np.array([24]), "channels"),
+        ],
+    )
+    path = folder / "normalised.onnx"
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], ir_version=8), path)
+    return path
+
+
+def test_an_exported_module_can_be_trained(tmp_path: Path) -> None:
+    """Statistics of normalisation are buffers: no gradient can reach them."""
+    graphs = load(normalised(tmp_path), ReadSettings(fold=True))
+    found = mine(graphs, k=3, out=tmp_path / "run", all=True)
+    made = export(tmp_path / "run", found.motifs[0].id, "pytorch", tmp_path / "net.py", graphs=graphs)
+    module = imported(made.file.read_text(), tmp_path)
+    motif = module.Motif1()
+    inputs = [value.requires_grad_() for value in module.example_inputs()]
+    motif(*inputs).sum().backward()
+    assert {name for name, _ in motif.named_parameters()} == {"conv_weight", "batch_norm_bias"}
+    assert {name for name, _ in motif.named_buffers()} == {"batch_norm_mean", "batch_norm_variance"}
+    assert all(value.grad is not None for value in [*inputs, *motif.parameters()])
+
+
+def test_results_of_folded_operators_are_weights(tmp_path: Path) -> None:
+    path = normalised(tmp_path)
+    for fold, enters in ((True, ["c"]), (False, ["c", "scale"])):
+        graphs = load(path, ReadSettings(fold=fold))
+        found = found_in(graphs, "BatchNormalization -> Relu")[0]
+        assert (found.inputs, found.outputs) == (enters, ["y"])
+
+
+def test_a_cut_out_model_is_a_pattern_of_its_set(tmp_path: Path) -> None:
+    """Operators on weights alone come along in the file, but are no part of the pattern."""
+    for fold in (True, False):
+        graphs = load(normalised(tmp_path), ReadSettings(fold=fold))
+        [file] = found_in(graphs, "BatchNormalization -> Relu").write("onnx", tmp_path / f"cut-{fold}")
+        assert ("ConstantOfShape" in {n.op_type for n in onnx.load(file).graph.node}) == fold
+        assert grade.count(graphs, str(file)).patterns[0].key == "BatchNormalization -> Relu"
+        assert grade.count(graphs, str(file)).supports[0].occurrences == 1
 
 
 def test_a_list_that_time_cut_off_is_not_complete(monkeypatch: pytest.MonkeyPatch) -> None:

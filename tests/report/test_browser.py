@@ -232,10 +232,15 @@ def test_the_detail_has_copies_attributes_and_occurrences(visit: Any, distinct: 
     assert groups.count() == motif.support.graphs
     groups.first.locator("summary").click()
     listed = found.occurrences(motif.id)
-    lines = groups.first.locator("li").all_inner_texts()
-    assert lines
-    known = {frozenset(row.nodes) for row in listed}
-    assert all(frozenset(line.split(", ")) in known for line in lines)
+    name = (groups.first.locator("summary").text_content() or "").rpartition(" (")[0]
+    lines = [line.split("\n") for line in groups.first.locator("li").all_inner_texts()]
+    # All of them, with the tensors that enter and leave.
+    assert lines == [
+        [", ".join(row.nodes), f"{', '.join(row.inputs or [])} \u2192 {', '.join(row.outputs or [])}"]
+        for row in listed
+        if row.graph == name
+    ]
+    assert len(lines) > 1
 
 
 def test_back_forward_and_edited_links_work(visit: Any, report: Path) -> None:
@@ -370,7 +375,7 @@ def test_hostile_names_stay_text(visit: Any, tmp_path: Path) -> None:
     page = visit(tmp_path / "page.html")
     page.locator("#motifs .row").click()
     sync_api.expect(page.locator(".surroundings title").nth(1)).to_contain_text(name)
-    assert page.title() == f"1 motifs of {name}, k = 2"
+    assert page.title() == f"1 motif of {name}, k = 2"
     assert page.locator("img").count() == 0
     assert page.locator("script").count() == 2
     other = visit(tmp_path / "comparison.html")

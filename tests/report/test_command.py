@@ -11,6 +11,7 @@ def test_a_page_is_written_beside_the_run_or_where_asked(run: Run, mined: Path, 
         "page": str(mined / "report.html"),
         "motifs": 30,
         "variants": 0,
+        "others": 0,
     }
     assert (mined / "report.html").read_text().startswith("<!doctype html>")
     assert run("report", str(mined), "--out", "there.html").out == "there.html: 30 motifs\n"

@@ -93,7 +93,8 @@ def verify(settings: VerifySettings, output: OutputSettings) -> None:
         support.update(maximum_disjoint=size, maximum_disjoint_quality=quality)
 
     def lines() -> Iterator[str]:
-        yield f"{settings.graphs}: {len(patterns):,} patterns, {found.exact:,} counted exactly, {data['seconds']:.2f} s"
+        number = f"{len(patterns):,} pattern{'s' * (len(patterns) != 1)}"
+        yield f"{settings.graphs}: {number}, {found.exact:,} counted exactly, {data['seconds']:.2f} s"
         yield from files.support_lines(patterns, supports, graphs)
         for pattern, (size, quality) in zip(patterns, largest, strict=False):
             yield f"most that share no node: {amount(size, quality)}  {pattern}"

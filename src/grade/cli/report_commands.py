@@ -31,7 +31,12 @@ def report_page(settings: ReportSettings, output: OutputSettings) -> None:
         import webbrowser
 
         webbrowser.open(out.resolve().as_uri())
-    texts = ", ".join(f"{count:,} {name}" for name, count in facts.items() if count or name != "variants")
+    left_out = ("variants", "others")  # where there are none
+    texts = ", ".join(
+        f"{count:,} {name.replace('others', 'listed on request')}"
+        for name, count in facts.items()
+        if count or name not in left_out
+    )
     show(output, {"page": str(out), **facts}, lambda: [f"{out}: {texts}"])
 
 

@@ -6,7 +6,7 @@ files are not read.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -154,8 +154,11 @@ class ModelFile:
             )
         return next(iter(scopes.values())), chosen
 
-    def tensors(self, numbers: Sequence[int]) -> tuple[list[str], list[str]]:
-        """Names of the tensors that enter operators of one graph (constants aside), and of those that leave."""
+    def tensors(self, numbers: Sequence[int], constants: Collection[int] = ()) -> tuple[list[str], list[str]]:
+        """Names of the tensors that enter operators of one graph, and of those that leave.
+
+        Weights and the results of ``constants`` (`constants_beside`) are left aside.
+        """
         chosen = set(numbers)
         entering: dict[str, None] = {}
         leaving: dict[str, None] = {}
@@ -163,7 +166,7 @@ class ModelFile:
             operator = self.operators[number]
             for value in reads_of(operator.node):
                 maker = operator.scope.producer.get(value)
-                if value and maker not in chosen and not self.is_constant(operator.scope, value):
+                if maker not in chosen and not self.is_constant(operator.scope, value, constants):
                     entering.setdefault(value)
             for value in operator.node.output:
                 if value and self.leaves(operator.scope, value, chosen):
@@ -176,12 +179,21 @@ class ModelFile:
         returned = any(output.name == value for output in scope.graph.output)
         return returned or any(reader not in chosen for reader in readers)
 
-    def is_constant(self, scope: Scope, value: str) -> bool:
-        """Whether a value is a weight, or comes from a Constant."""
+    def is_constant(self, scope: Scope, value: str, constants: Collection[int] = ()) -> bool:
+        """Whether a value is a weight, or comes from a Constant or one of these operators."""
         if scope.find("initializers", value) is not None:
             return True
         maker = scope.find("producer", value)
-        return maker is not None and self.operators[maker].type == "Constant"
+        return maker is not None and (maker in constants or self.operators[maker].type == "Constant")
+
+    def constants_beside(self, kept: Collection[int]) -> set[int]:
+        """Operators that compute on weights and constants alone, and are none of ``kept``, the nodes of the set."""
+        found: set[int] = set()
+        for number, operator in enumerate(self.operators):  # makers come before their readers
+            reads = [] if number in kept else reads_of(operator.node)
+            if reads and all(self.is_constant(operator.scope, value, found) for value in reads):
+                found.add(number)
+        return found
 
 
 def named_operators(

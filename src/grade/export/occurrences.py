@@ -4,7 +4,7 @@ import csv
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,14 @@ class Occurrence:
     outputs: list[str] | None
 
 
+@dataclass(frozen=True)
+class Files:
+    """The model files of a graph set that were opened, to be shared by the occurrences of many patterns."""
+
+    opened: dict[str, ModelFile | InputError] = field(default_factory=dict)  # by path
+    kept: dict[int, tuple[set[int], set[int]]] = field(default_factory=dict)  # by graph: `Occurrences.kept`
+
+
 class Occurrences:
     """The occurrences of one pattern in a graph set."""
 
@@ -55,6 +63,7 @@ class Occurrences:
         limit: int,
         fusible: bool = False,
         seconds: float = 60.0,
+        files: "Files | None" = None,
     ) -> None:
         if limit < 1:
             raise InputError(f"`limit` is {limit}; give 1 or more.")
@@ -65,21 +74,23 @@ class Occurrences:
             found, whole = Verifier(graphs, 1, fusible).listed(pattern, limit + 1, seconds)
         self.complete = whole and len(found) <= limit
         self.rows = found[:limit].astype(np.int64)  # [n, k] global node ids
-        self.begin()
+        self.begin(files)
         if not whole and len(found) <= limit:
             self.notes.append(f"Listing was cut off after {seconds:g} s; there are more.")
 
     @classmethod
-    def of_rows(cls, graphs: GraphSet, rows: NDArray[np.int64], what: str) -> "Occurrences":
+    def of_rows(
+        cls, graphs: GraphSet, rows: NDArray[np.int64], what: str, files: "Files | None" = None
+    ) -> "Occurrences":
         """Known occurrences [n, k], ascending, of something that is no pattern: a block of any size."""
         made = cls.__new__(cls)
         made.graphs, made.pattern, made.what, made.rows, made.complete = graphs, None, what, rows, True
-        made.begin()
+        made.begin(files)
         return made
 
-    def begin(self) -> None:
+    def begin(self, files: "Files | None" = None) -> None:
         self.notes: list[str] = []  # why there are no tensors, one sentence for each reason
-        self.files: dict[str, ModelFile | InputError] = {}
+        self.files = Files() if files is None else files
 
     def __repr__(self) -> str:
         more = "" if self.complete else " or more"
@@ -102,7 +113,7 @@ class Occurrences:
             try:
                 file = self.file_of(graph)
                 _, numbers = file.in_one_graph([file.find(*self.place_of(node)) for node in ordered])
-                inputs, outputs = file.tensors(sorted(numbers))
+                inputs, outputs = file.tensors(sorted(numbers), self.kept(graph)[1])
             except InputError as error:
                 if str(error) not in self.notes:
                     self.notes.append(str(error))
@@ -145,23 +156,30 @@ class Occurrences:
         if origin is None or not origin[0].endswith(".onnx"):
             raise InputError(f"{name} did not come from an ONNX file, so nothing can be cut out of it.")
         path, digest = origin
-        if path not in self.files:
-            self.files[path] = opened(path, digest, name)
-        found = self.files[path]
+        if path not in self.files.opened:
+            self.files.opened[path] = opened(path, digest, name)
+        found = self.files.opened[path]
         if isinstance(found, InputError):
             raise found
         return found
+
+    def kept(self, graph: int) -> tuple[set[int], set[int]]:
+        """The operators of its file that are nodes of a graph, and those that compute constants for them."""
+        if graph not in self.files.kept:
+            file = self.file_of(graph)
+            begin, end = self.graphs.node_offsets[graph : graph + 2].tolist()
+            nodes = {file.find(*self.place_of(node)) for node in range(begin, end)}
+            self.files.kept[graph] = nodes, file.constants_beside(nodes)
+        return self.files.kept[graph]
 
     def cut(self, number: int, values: bool = False) -> Cutout:
         """One occurrence as an ONNX model of its own."""
         row = self.rows[number]
         graph = self.graphs.graph_of(int(row[0]))
         file = self.file_of(graph)
-        begin, end = self.graphs.node_offsets[graph : graph + 2].tolist()
-        kept = {file.find(*self.place_of(node)) for node in range(begin, end)}
         chosen = [file.find(*self.place_of(int(node))) for node in row]
         about = f"An occurrence of {self.what} in {self.graphs.graph_names[graph]}"
-        return cut(file, chosen, kept, values=values, about=about)
+        return cut(file, chosen, self.kept(graph)[0], values=values, about=about)
 
     def first_cut(self, values: bool = False) -> tuple[Cutout, Occurrence]:
         """The first occurrence that can be cut out, with its model; the reason, if none can."""

@@ -56,6 +56,7 @@ class Writer:
     names: dict[str, str] = field(default_factory=dict)  # value -> expression
     constants: dict[str, NDArray[Any]] = field(default_factory=dict)
     parameters: dict[str, str] = field(default_factory=dict)  # name in the module -> initializer
+    statistics: set[str] = field(default_factory=set)  # initializers that no gradient can reach
     shapes: dict[str, list[int | None]] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)  # value -> onnx.TensorProto.DataType
     helpers: set[str] = field(default_factory=set)
@@ -167,6 +168,8 @@ def attribute_value(onnx: Any, attribute: Any) -> Any:
 
 def expression_of(writer: Writer, value: str, word: str = "value", place: int = 0) -> str:
     """How the code names a value: a variable, a number, or a parameter that is made here."""
+    if word == "batch_norm" and place in (3, 4):  # running mean and variance
+        writer.statistics.add(value)
     if value in writer.names:
         return writer.names[value]
     if value in writer.constants:
@@ -248,7 +251,10 @@ def parameter_line(writer: Writer, own: str, value: str) -> str:
     if kind not in ("torch.float32", "torch.float64", "torch.float16", "torch.bfloat16"):
         return f'self.register_buffer("{own}", torch.zeros({shape}, dtype={kind}))'
     positive = own.rstrip("0123456789").endswith(("variance", "scale"))
-    return f'self.{own} = nn.Parameter(seeded("{own}", {shape}, {kind}, positive={positive}))'
+    made = f'seeded("{own}", {shape}, {kind}, positive={positive})'
+    if value in writer.statistics:
+        return f'self.register_buffer("{own}", {made})'
+    return f"self.{own} = nn.Parameter({made})"
 
 
 def example(writer: Writer, value: str) -> str:

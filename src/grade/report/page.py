@@ -22,18 +22,13 @@ from grade.report.prediction import prediction
 from grade.report.rendering import render
 from grade.report.significance_page import shown_test
 from grade.report.stored_significance import kept, scores_by_key
-from grade.report.surroundings import Places, name_of
+from grade.report.surroundings import Places
 from grade.runs import Catalogue, Motif, RunFolder
 from grade.runs.searched import searched_set
+from grade.search.ranking import needs_estimator
 from grade.support import SUPPORTS
-from grade.verify import Verifier
 
 MANY, PLACES = 200, 3  # with this many motifs, each shows one place instead of several
-LISTED, NUMEROUS = (
-    200,
-    40,
-)  # occurrences listed for each of the first motifs, and their number; EXAMPLES of the rest
-EXAMPLES = 5
 STAGES = {
     "sampling": "Sampling",
     "training": "Fitting",
@@ -52,14 +47,17 @@ HIDDEN = (
 
 
 def write_page(run: Path, out: Path, graphs: GraphSet | None = None) -> dict[str, int]:
-    """Write the page of a run, whole or not at all; returns the numbers of its motifs and of their variants."""
+    """Write the page of a run, whole or not at all; returns the numbers of its motifs, of their variants, and of
+    the other patterns that it lists on request.
+    """
     check_page(out)
     folder = RunFolder.open(run)
     catalogue = folder.load_catalogue()
     with whole_file(out) as temporary:
         temporary.write_text(page(folder, catalogue, graphs), encoding="utf-8", errors="replace")
     variants = sum(motif.variant_of is not None for motif in catalogue.motifs)
-    return {"motifs": len(catalogue.motifs) - variants, "variants": variants}
+    shown = len(catalogue.shown)
+    return {"motifs": shown, "variants": variants, "others": len(catalogue.motifs) - shown - variants}
 
 
 def check_page(out: Path) -> None:
@@ -91,6 +89,7 @@ def page(folder: RunFolder, catalogue: Catalogue, graphs: GraphSet | None = None
         settings=settings_used(settings),
         levels=level_rows(catalogue.levels),
         size=size,
+        scored=has_scores(catalogue),
         motifs=len(catalogue.shown),
         all_motifs=len(catalogue.motifs),
         distinct=catalogue.run["distinct"] or {},
@@ -128,9 +127,17 @@ def page_data(
 ) -> dict[str, Any]:
     """The data of the page's program."""
     palette, names = Palette(), Names()
-    code = import_module("grade.export.on_page").code_of(catalogue, graphs) if graphs is not None else {}
-    motifs = motif_data(catalogue, graphs, palette, names)
+    code: dict[int, dict[str, Any]] = {}
+    listed: dict[int, list[list[Any]]] = {}
+    if graphs is not None:
+        export, files = (
+            import_module("grade.export.on_page"),
+            import_module("grade.export.occurrences").Files(),
+        )
+        code, listed = export.code_of(catalogue, graphs, files), export.listed_of(catalogue, graphs, files)
+    motifs = motif_data(catalogue, graphs, palette)
     for motif, row in zip(catalogue.motifs, motifs, strict=True):
+        row["listed"] = [[graph, *map(names.numbers, texts)] for graph, *texts in listed.get(motif.id, [])]
         row["latency"] = latency_cell(folder, motif)
         row["z"] = scores.get(motif.key)
     return {
@@ -146,37 +153,30 @@ def page_data(
 
 
 class Names:
-    """Names of nodes, each written once."""
+    """Names of nodes and tensors, each written once."""
 
     def __init__(self) -> None:
-        self.numbers: dict[int, int] = {}
-        self.texts: list[str] = []
+        self.known: dict[str, int] = {}
 
-    def number(self, graphs: GraphSet, node: int) -> int:
-        if node not in self.numbers:
-            self.numbers[node] = len(self.texts)
-            self.texts.append(name_of(graphs, node))
-        return self.numbers[node]
+    def numbers(self, texts: Sequence[str] | None) -> list[int] | None:
+        """The numbers of names in `texts`; None for None."""
+        return None if texts is None else [self.known.setdefault(text, len(self.known)) for text in texts]
+
+    @property
+    def texts(self) -> list[str]:
+        return list(self.known)
 
 
-def motif_data(
-    catalogue: Catalogue, graphs: GraphSet | None, palette: Palette, names: Names
-) -> list[dict[str, Any]]:
+def motif_data(catalogue: Catalogue, graphs: GraphSet | None, palette: Palette) -> list[dict[str, Any]]:
     """The data of each motif for the page."""
     patterns = catalogue.patterns
     near, inner = one_node_apart(patterns), contained_in(patterns, patterns)
     fusible = bool(catalogue.run["settings"].get("fusible"))
     places = None if graphs is None else Places(graphs, palette, fusible)
-    verifier = None if graphs is None else Verifier(graphs, 1, fusible)
     most = PLACES if len(patterns) <= MANY else 1
+    scored = has_scores(catalogue)
     rows = []
     for row, motif in enumerate(catalogue.motifs):
-        listed: list[list[int]] = []
-        if graphs is not None and verifier is not None:
-            several = row < NUMEROUS
-            found = verifier.occurrences(motif.pattern, LISTED, 5.0).tolist() if several else []
-            for nodes in found or motif.support.examples[: LISTED if several else EXAMPLES]:
-                listed.append([graphs.graph_of(nodes[0]), *(names.number(graphs, node) for node in nodes)])
         support = motif.support
         rows.append(
             {
@@ -186,7 +186,7 @@ def motif_data(
                 "edges": len(motif.pattern.edge_list),
                 "types": sorted({palette.number(name) for name in motif.pattern.type_names}),
                 "picture": pattern_picture(motif.pattern, palette),
-                "score": motif.score if math.isfinite(motif.score) else None,
+                "score": motif.score if scored and math.isfinite(motif.score) else None,
                 "occurrences": [support.occurrences, support.occurrences_quality, support.standard_error],
                 **{
                     name: [support.value(name), support.quality(name)]
@@ -198,7 +198,6 @@ def motif_data(
                 "variant": motif.variant_of,
                 "common": [list(pair) for pair in support.most_common()],
                 "places": [asdict(place) for place in places.of(motif, most)] if places else [],
-                "listed": listed,
                 "near": [catalogue.motifs[other].id for other in near[row]],
                 "contains": [catalogue.motifs[other].id for other, _ in inner[row]],
             }
@@ -233,6 +232,12 @@ def saving_cell(motif: Motif) -> list[Any] | None:
     if saving is None:
         return None
     return [saving.total, saving.unit, saving.per_occurrence, saving.basis, saving.measured]
+
+
+def has_scores(catalogue: Catalogue) -> bool:
+    """Whether the search ranked by something that is no support or saving, which the page shows anyway."""
+    settings = catalogue.run["settings"]
+    return needs_estimator(settings["rank_by"]) or settings.get("weighting") == "graphs"
 
 
 def level_rows(levels: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from grade.graphs.patterns import MAX_SIZE, is_code
 from grade.graphs.queries import Query
 from grade.graphs.sample import load_sample
 from grade.sampling.census import Census
+from grade.settings import ReadSettings
 from grade.sources import load
 
 CENSUS_SUFFIXES = (".npz", ".parquet")
@@ -51,7 +52,7 @@ def read_patterns(
         raise InputError(f"The number of patterns to take is {top}; give 1 or more, or leave it out.")
     path = Path(place)
     if place.startswith("torch:") or (path.suffix.lower() == ".onnx" and path.is_file()):
-        found = [Given(pattern) for pattern in patterns_of_graphs(load(place))]
+        found = [Given(pattern) for pattern in patterns_of_graphs(read_models(place))]
     elif path.suffix.lower() in CENSUS_SUFFIXES:
         census = Census.load(path)
         found = [Given(p) for p in census.patterns.take(np.argsort(~census.counts, kind="stable")[:top])]
@@ -147,6 +148,12 @@ def lines_of(path: Path) -> list[tuple[int, str]]:
     if not lines:
         raise InputError(f"{path} holds no patterns; write one per line, such as Conv -> Relu.")
     return lines
+
+
+def read_models(place: str) -> GraphSet:
+    """Models as patterns: without the operators that compute on weights alone, which a set may have or not."""
+    folded = load(place, ReadSettings(fold=True))
+    return folded if folded.node_counts.all() else load(place)
 
 
 def patterns_of_graphs(graphs: GraphSet) -> list[Pattern]:

@@ -382,14 +382,20 @@ function placesOf(motif) {
 
 function listed(motif) {
   const groups = new Map();
-  for (const [graph, ...nodes] of motif.listed) {
+  const texts = (numbers) => numbers.map((number) => names[number]).join(", ") || "nothing";
+  for (const [graph, ...parts] of motif.listed) {
     if (!groups.has(graph)) groups.set(graph, []);
-    groups.get(graph).push(nodes.map((node) => names[node]).join(", "));
+    groups.get(graph).push(parts.map((part) => part && texts(part)));
   }
   const made = section("Occurrences by graph");
+  if (motif.listed.some(([, , inputs]) => inputs)) {
+    made.append(element("p", { className: "note", textContent: "Operators, and the tensors that enter \u2192 leave; weights aside." }));
+  }
   made.classList.add("listed");
   for (const [graph, lines] of groups) {
-    const list = element("ul", {}, ...lines.map((line) => element("li", { textContent: line })));
+    const list = element("ul", {}, ...lines.map(([nodes, inputs, outputs]) =>
+      element("li", {}, element("span", { textContent: nodes }),
+        inputs ? element("small", { className: "tensors", textContent: `${inputs} \u2192 ${outputs}` }) : null)));
     const count = new Map(motif.common).get(graph) ?? lines.length;
     const some = lines.length < count ? `${lines.length} of ${count.toLocaleString("en")}` : `${lines.length}`;
     made.append(element("details", {}, element("summary", { textContent: `${graphs[graph]} (${some})` }), list));
@@ -446,7 +452,7 @@ function show(id) {
     const verdict = q < 0.01 ? (sign > 0 ? "over-represented" : "under-represented") : "neither over- nor under-represented";
     rows.push(["z-score", z.toFixed(1), `${verdict}, q ${q.toPrecision(2)}, null model ${model}`]);
   }
-  rows.push(["score", motif.score === null ? "" : String(Number(motif.score.toPrecision(6))), "as the search ranked it"]);
+  if (motif.score !== null) rows.push(["score", String(Number(motif.score.toPrecision(6))), "as the search ranked it"]);
   const body = find("detail-body");
   body.replaceChildren(copies(motif));
   if (motif.variant !== null) body.append(section("A variant of", links([motif.variant])));
