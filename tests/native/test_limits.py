@@ -1,5 +1,9 @@
 """What the core does at its limits: sums past 64 bits, arrays past memory, arguments that no caller should give."""
 
+import os
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -8,6 +12,8 @@ from grade.errors import InputError
 from grade.graphs import GraphSet, PatternTable
 from grade.sampling.census import Census, take_census
 from tests.native.test_census import random_set
+
+NATIVE = Path(__file__).parents[2] / "native"
 
 
 @pytest.fixture
@@ -117,3 +123,17 @@ def test_lists_of_a_graph_behind_others_are_those_of_the_graph_alone() -> None:
             for pattern, count in take_census(part, k).top(10**6):
                 whole[pattern.key] -= count
         assert set(whole.values()) == {0}
+
+
+def test_sums_that_no_set_reaches_are_refused_past_64_bits(tmp_path: Path) -> None:
+    """See wrapping.cpp: it is compiled with the sources that it includes."""
+    program = tmp_path / "wrapping"
+    sources = [NATIVE / f"{name}.cpp" for name in ("graph", "canonical", "pattern_map")]
+    compiler = os.environ.get("CXX", "g++")
+    here = Path(__file__).parent / "wrapping.cpp"
+    flags = ["-std=c++20", "-O0", "-pthread", f"-I{NATIVE}"]
+    # Sanitizers that this process was started with are not for the compiler.
+    plain = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    subprocess.run([compiler, *flags, here, *sources, "-o", program], check=True, env=plain)
+    done = subprocess.run([program], capture_output=True, text=True, check=False, env=plain)
+    assert (done.returncode, done.stdout) == (0, "")
