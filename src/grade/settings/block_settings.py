@@ -16,22 +16,22 @@ class BlocksSettings(Settings):
         "Fewest graphs that a block occurs in.", "--min-graphs", default=1, metavar="N", least=1
     )
     max_size: int | None = option(
-        "Most nodes of a block; repetitions of it may be longer.",
+        "Most nodes of a block; its repetitions may have more.",
         "--max-size",
         default=None,
         metavar="N",
         least=2,
     )
     outputs: int = option(
-        "Most outputs of a block: more than 1 lets it hold values that are read elsewhere or are graph outputs, as a"
-        " cache of keys is.",
+        "Most outputs of a block. With more than 1 it may contain values that are read elsewhere or are graph outputs,"
+        " such as a cache of keys.",
         "--outputs",
         default=1,
         metavar="M",
         least=1,
     )
     ignore_operands: bool = option(
-        "Treat blocks as equal where operators read the same inputs in another order.",
+        "Treat blocks as equal if their operators read the same inputs in another order.",
         "--ignore-operands",
         default=False,
     )
@@ -41,9 +41,9 @@ class BlocksSettings(Settings):
         default=None,
         metavar="RUN",
     )
-    top: int = option("How many blocks to list.", "--top", default=20, metavar="N", least=0)
+    top: int = option("Number of blocks to list.", "--top", default=20, metavar="N", least=0)
     model: str | None = option(
-        "The graph whose outline to print; all of them in small sets when left out.",
+        "The graph whose outline to print; by default all graphs of a small set.",
         "--model",
         default=None,
         metavar="NAME",
@@ -71,7 +71,7 @@ class OutlineSettings(Settings):
         default="onnx",
         metavar="FORMAT",
     )
-    flat: bool = option("No functions that call functions.", "--flat", default=False)
+    flat: bool = option("Write no functions that call functions.", "--flat", default=False)
     min_count: int = option("Fewest occurrences of a block.", "--min-count", default=2, metavar="N", least=2)
     max_size: int | None = option(
         "Most operators of a block.", "--max-size", default=None, metavar="N", least=2

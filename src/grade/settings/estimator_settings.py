@@ -89,9 +89,7 @@ class NetworkSettings(EstimatorSettings):
     training: TrainingSettings = field(default_factory=TrainingSettings)
     bfloat16: bool = setting("Compute in bfloat16 where it is safe (GPU).", False)
     compile: bool = setting("Compile scoring and long trainings (GPU; takes a minute).", False)
-    memory: float = setting(
-        "Largest share of the free memory that a scoring batch may take.", 0.4, above=0, most=1
-    )
+    memory: float = setting("Largest share of the free memory for a scoring batch.", 0.4, above=0, most=1)
 
     orders: str = setting("Order family: linear, level, canonical or all.", "linear")
     shared_noise: bool = setting("Use the same random numbers for all patterns.", True)

@@ -19,19 +19,21 @@ class BuildSettings(Settings):
         "Stop at the first input that cannot be read, instead of skipping it.", "--strict", default=False
     )
     merge_duplicates: bool = option(
-        "Keep one graph of those that have exactly the same structure.", "--merge-duplicates", default=False
+        "Keep only one of several graphs with exactly the same structure.",
+        "--merge-duplicates",
+        default=False,
     )
     workers: int | None = option(
-        "Processes that read files; all available cores when left out.",
+        "Processes that read files; by default one for each available core.",
         "--workers",
         default=None,
         metavar="N",
     )
     seconds: float = option(
-        "Give up an input that takes longer than this.", "--seconds", default=300.0, metavar="S", above=0
+        "Time limit for each input, in seconds.", "--seconds", default=300.0, metavar="S", above=0
     )
     memory: float = option(
-        "Give up an input that takes more memory than this, in GiB.",
+        "Memory limit for each input, in GiB.",
         "--memory",
         default=4.0,
         metavar="GIB",
@@ -48,7 +50,7 @@ class ReadSettings(Settings):
         "Keep weights (ONNX initializers, PyTorch parameters) as nodes.", "--initializers", default=False
     )
     drop: str = option(
-        "Take out operators of these types that pass their first input on, and wire their consumers to its producer;"
+        "Remove operators of these types that pass their first input on, and connect their consumers to its producer;"
         " wildcards may be used, '' keeps all. For ONNX and PyTorch models and Younger's graphs.",
         "--drop",
         default="Identity,Dropout",
@@ -60,7 +62,7 @@ class ReadSettings(Settings):
         "Type each edge by the input that it feeds: 0, 1, 0+1 ...", "--positions", default=False
     )
     parallel: bool = option(
-        "Give merged parallel edges a type with their number: edge, edge x2 ...",
+        "Type merged parallel edges by their number: edge, edge x2 ...",
         "--parallel",
         default=False,
     )
@@ -103,7 +105,7 @@ class DiffSettings(Settings):
     )
     threads: int | None = threads_option()
     top: int = option(
-        "How many of the types and patterns that differ most to show.",
+        "Number of types and patterns to show, those that differ most first.",
         "--top",
         default=15,
         metavar="N",

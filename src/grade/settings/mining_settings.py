@@ -30,25 +30,25 @@ class MineSettings(Settings):
         metavar="K",
     )
     out: Path | None = option(
-        "The folder of the run; a run that was stopped goes on there. Named after the set when left out.",
+        "The folder of the run; a stopped run resumes there. Named after the set by default.",
         "--out",
         default=None,
         metavar="RUN",
     )
-    top: int = option("How many patterns to find.", "--top", default=20, metavar="N", least=1)
+    top: int = option("Number of patterns to find.", "--top", default=20, metavar="N", least=1)
     all: bool = option(
         "Show all patterns in the order of the ranking, instead of a distinct few that cover most of the set.",
         "--all",
         default=False,
     )
     beam: int = option(
-        "How many patterns of each size to keep.", "--beam", default=1000, metavar="N", least=1
+        "Number of patterns of each size to keep.", "--beam", default=1000, metavar="N", least=1
     )
     rank_by: str = option(
-        "How the search scores patterns: coverage (nodes in some occurrence), occurrences (the paper's objective),"
-        " graphs, disjoint (occurrences that share no node), saving (what fusing those would save, by --costs or a"
-        " model of bytes), mni (minimum image-based support), estimator (occurrences, drawn to what an estimator"
-        " expects where they are uncertain) or probability (the estimator alone, the paper's way).",
+        "Score of patterns in the search: coverage (nodes in some occurrence), occurrences (the paper's objective),"
+        " graphs, disjoint (occurrences that share no node), saving (by fusing these, from --costs or a model of"
+        " bytes), mni (minimum image-based support), estimator (occurrences, shrunk towards an estimator's expectation"
+        " where they are uncertain) or probability (the estimator alone, the paper's way).",
         "--rank-by",
         default="coverage",
         metavar="NAME",
@@ -73,8 +73,7 @@ class MineSettings(Settings):
         metavar="NAME",
     )
     complete: bool = option(
-        "Find every pattern that reaches --min-graphs or --min-mni, nothing left out; --top says how many of each size"
-        " get all supports.",
+        "Find every pattern that reaches --min-graphs or --min-mni. The first --top of each size get all supports.",
         "--complete",
         default=False,
     )
@@ -89,8 +88,9 @@ class MineSettings(Settings):
         default=False,
     )
     weighting: str = option(
-        "The units of equal weight: occurrences; or graphs, so that no large model leads: a node of a graph of n nodes"
-        " is worth 1/n when motifs are chosen, occurrences are divided by n to rank, samples are drawn evenly.",
+        "Units of equal weight: occurrences, or graphs, so that no large model dominates. With graphs, a node of a"
+        " graph of n nodes counts 1/n in the distinct choice, its occurrences count 1/n in the ranking, and every"
+        " graph gets the same number of samples.",
         "--weighting",
         default="occurrences",
         metavar="NAME",
@@ -99,12 +99,12 @@ class MineSettings(Settings):
         "For --rank-by estimator and probability.", "--estimator", default="autoregressive", metavar="NAME"
     )
     preset: str = option(
-        "Preset of the estimator: default, fast or paper.", "--preset", default="fast", metavar="NAME"
+        "Preset of the estimator: default, fast, best or paper.", "--preset", default="fast", metavar="NAME"
     )
     sampler: str = option("rand-esu, rand-fase, ars or nrs.", "--sampler", default="rand-esu", metavar="NAME")
     samples: int = option("Samples of each size.", "--samples", default=40_000, metavar="N", least=1)
     memory: str = option(
-        "Main memory that the search may take in all, e.g. 4G.", "--memory", default="4G", metavar="SIZE"
+        "Limit of the search's main memory, e.g. 4G.", "--memory", default="4G", metavar="SIZE"
     )
     list_size: int = option(
         "Most occurrences to keep of each pattern while searching.",
@@ -114,7 +114,7 @@ class MineSettings(Settings):
         least=1,
     )
     seconds_per_pattern: float = option(
-        "Work to count one pattern exactly, as seconds of one core, before its count is estimated.",
+        "Work limit for counting one pattern exactly, in seconds of one core; beyond it the count is estimated.",
         "--seconds-per-pattern",
         default=10.0,
         metavar="S",
@@ -127,7 +127,7 @@ class MineSettings(Settings):
         metavar="TIME",
     )
     seed: int = option(
-        "Seed of everything random.", "--seed", default=0, metavar="N", least=0, most=2**64 - 1
+        "Seed of all random choices.", "--seed", default=0, metavar="N", least=0, most=2**64 - 1
     )
     threads: int | None = threads_option()
     engine: str = engine_option()
@@ -164,13 +164,13 @@ class VerifySettings(Settings):
     )
     graphs: str = set_argument()
     seconds_per_pattern: float = option(
-        "Work to count one pattern, as seconds of one core, before its count is cut off to a lower bound.",
+        "Work limit for counting one pattern, in seconds of one core; beyond it the count is a lower bound.",
         "--seconds-per-pattern",
         default=1200.0,
         metavar="S",
     )
     time_budget: str | None = option(
-        "How long to count all of them, e.g. 30m.", "--time-budget", default=None, metavar="TIME"
+        "Time limit for all patterns together, e.g. 30m.", "--time-budget", default=None, metavar="TIME"
     )
     threads: int | None = threads_option()
     engine: str = engine_option()
@@ -188,12 +188,12 @@ class VerifySettings(Settings):
         default=False,
     )
     non_induced: bool = option(
-        "Other edges than those of the pattern may lie between the nodes of an occurrence.",
+        "Allow further edges between the nodes of an occurrence.",
         "--non-induced",
         default=False,
     )
     maximum: bool = option(
-        "Find the most occurrences that share no node, too: exactly where the parts that overlap are small.",
+        "Also find the most occurrences that share no node; exact where overlapping parts are small.",
         "--maximum",
         default=False,
     )
@@ -217,19 +217,19 @@ class MatchSettings(Settings):
     graphs: str = set_argument()
     fusible: bool = option("Only occurrences that a compiler can fuse.", "--fusible", default=False)
     non_induced: bool = option(
-        "Other edges than those of a pattern may lie between the nodes of an occurrence.",
+        "Allow further edges between the nodes of an occurrence.",
         "--non-induced",
         default=False,
     )
     remaining: int = option(
-        "How many motifs to find among the nodes that the library does not cover.",
+        "Number of motifs to find among the nodes that the library does not cover.",
         "--remaining",
         default=10,
         metavar="N",
         least=0,
     )
     seconds_per_pattern: float = option(
-        "Work to match one pattern, as seconds of one core, before its numbers are lower bounds.",
+        "Work limit for matching one pattern, in seconds of one core; beyond it its numbers are lower bounds.",
         "--seconds-per-pattern",
         default=60.0,
         metavar="S",

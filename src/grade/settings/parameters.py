@@ -101,7 +101,7 @@ def set_argument() -> Any:
 
 def threads_option() -> Any:
     return option(
-        "Threads to use; all available cores when left out.",
+        "Threads to use; by default one for each available core.",
         "--threads",
         default=None,
         metavar="N",
@@ -112,7 +112,7 @@ def threads_option() -> Any:
 
 def engine_option() -> Any:
     return option(
-        "Where to work: local, or ray for the machines of a Ray cluster; the result is the same.",
+        "Where to work: local, or ray (the machines of a Ray cluster); the result is the same.",
         "--engine",
         default="local",
         metavar="NAME",
@@ -121,7 +121,7 @@ def engine_option() -> Any:
 
 def address_option() -> Any:
     return option(
-        "host:port of the Ray cluster, which this machine is part of; that of this machine when left out.",
+        "host:port of the Ray cluster that this machine belongs to; by default the one found on this machine.",
         "--address",
         default=None,
         metavar="ADDRESS",

@@ -20,16 +20,16 @@ class RunSettings(Settings):
     """Showing a run."""
 
     run: Path = argument("The folder of a run that 'grade mine' made.", metavar="RUN")
-    top: int = option("How many of its patterns to show.", "--top", default=20, metavar="N", least=0)
+    top: int = option("Number of patterns to show.", "--top", default=20, metavar="N", least=0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportSettings(Settings):
     """Writing a page on a run, or on two."""
 
-    runs: list[Path] = argument("The folder of a run; of two, to compare them.", metavar="RUN [RUN]")
+    runs: list[Path] = argument("The folder of a run, or the folders of two to compare.", metavar="RUN [RUN]")
     out: Path | None = option(
-        "The file to write; report.html in the folder of the run, or comparison.html here, when left out.",
+        "The file to write; by default report.html in the folder of the run, or comparison.html here.",
         "--out",
         default=None,
         metavar="FILE",
@@ -42,25 +42,25 @@ class ExportSettings(Settings):
     """A pattern of a run for use elsewhere."""
 
     run: Path = argument("The folder of a run that 'grade mine' made.", metavar="RUN")
-    pattern: int = option("Number of the pattern in the run, 1 is the best.", "--pattern", metavar="I")
+    pattern: int = option("Number of the pattern in the run; 1 is the best.", "--pattern", metavar="I")
     to: str = option(
         "pytorch (source code of a module), onnx (a model), graphml, dot, json, svg or png.",
         "--to",
         metavar="FORMAT",
     )
     out: Path | None = option(
-        "The file to write; motif-I with the usual ending, here, when left out.",
+        "The file to write; by default motif-I with the usual ending, here.",
         "--out",
         default=None,
         metavar="FILE",
     )
     values: bool = option(
-        "Export the values of the weights, too (onnx: in the model; pytorch: in a .safetensors file beside it).",
+        "Export the values of the weights as well (onnx: in the model; pytorch: in a .safetensors file beside it).",
         "--values",
         default=False,
     )
     pattern_only: bool = option(
-        "For pytorch and onnx: example shapes, even where an occurrence in a model file is at hand.",
+        "For pytorch and onnx: use example shapes even if a model file with an occurrence is at hand.",
         "--pattern-only",
         default=False,
     )
@@ -71,16 +71,16 @@ class OccurrencesSettings(Settings):
     """Where a pattern of a run occurs."""
 
     run: Path = argument(
-        "The folder of a run that 'grade mine' made; for a pattern as text, a graph set will do, too.",
+        "The folder of a run that 'grade mine' made; for a pattern as text also a graph set.",
         metavar="RUN",
     )
     pattern: str = option(
-        "Number of the pattern in the run, 1 is the best; or a pattern as text, such as 'Conv* -> Relu'.",
+        "Number of the pattern in the run (1 is the best), or a pattern as text, such as 'Conv* -> Relu'.",
         "--pattern",
         metavar="PATTERN",
     )
     non_induced: bool = option(
-        "Other edges than those of the pattern may lie between the nodes of an occurrence.",
+        "Allow further edges between the nodes of an occurrence.",
         "--non-induced",
         default=False,
     )
@@ -91,7 +91,7 @@ class OccurrencesSettings(Settings):
         metavar="FORMAT",
     )
     out: Path | None = option(
-        "The file to write, or the folder for models; when left out, occurrences-I (of a text: occurrences) with the"
+        "The file to write, or the folder for models; by default occurrences-I (of a text: occurrences) with the"
         " usual ending, here.",
         "--out",
         default=None,
@@ -99,5 +99,5 @@ class OccurrencesSettings(Settings):
     )
     limit: int = option("Most occurrences to list.", "--limit", default=1000, metavar="N", least=1)
     values: bool = option(
-        "Keep the values of all weights in the models, not their shapes only.", "--values", default=False
+        "Keep the values of all weights in the models, not only their shapes.", "--values", default=False
     )

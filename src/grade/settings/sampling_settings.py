@@ -23,7 +23,7 @@ class CensusSettings(Settings):
     engine: str = engine_option()
     address: str | None = address_option()
     top: int = option(
-        "How many of the most frequent patterns to show.", "--top", default=20, metavar="N", least=0
+        "Number of patterns to show, the most frequent first.", "--top", default=20, metavar="N", least=0
     )
     out: Path | None = option(
         "Write all patterns and their counts to this file: .npz or .parquet.",
@@ -48,7 +48,7 @@ class SampleSettings(Settings):
     )
     count: int | None = option("Number of draws.", "--count", default=None, metavar="N", least=1)
     density: float | None = option(
-        "Draw until this share of the patterns of the full census has been seen.",
+        "Draw until the sample has this share of the patterns of the full census.",
         "--density",
         default=None,
         metavar="D",
@@ -63,19 +63,19 @@ class SampleSettings(Settings):
         metavar="NAME",
     )
     r: float | None = option(
-        "Enter depth d of the tree with probability (1 - d/(K+1))^R (rand-esu, rand-fase); planned when left out.",
+        "Enter depth d of the tree with probability (1 - d/(K+1))^R (rand-esu, rand-fase); planned by default.",
         "-r",
         default=None,
         metavar="R",
     )
     census: Path | None = option(
-        "The full census (.npz, .parquet), for the density; computed when left out and needed.",
+        "The full census (.npz, .parquet) for --density; computed by default.",
         "--census",
         default=None,
         metavar="FILE",
     )
     parts: int | None = option(
-        "Also count all subgraphs of up to N nodes, which estimators use; 0: none; up to 5 when left out.",
+        "Also count all subgraphs of up to N nodes, for estimators; 0: none; by default up to 5.",
         "--parts",
         default=None,
         metavar="N",

@@ -21,7 +21,7 @@ class SignificanceSettings(Settings):
     )
     draws: int = option("Number of randomised sets.", "--draws", default=1000, metavar="N")
     switches: float | None = option(
-        "Proposed switches for each edge; chosen by the autocorrelation of counts when left out.",
+        "Proposed switches for each edge; by default chosen by the autocorrelation of counts.",
         "--switches",
         default=None,
         metavar="X",
@@ -33,26 +33,28 @@ class SignificanceSettings(Settings):
         metavar="N",
     )
     allow_cycles: bool = option(
-        "Let acyclic graphs get cycles (degrees, types, block).", "--allow-cycles", default=False
+        "Allow cycles in randomised graphs whose originals are acyclic (degrees, types, block).",
+        "--allow-cycles",
+        default=False,
     )
     keep_mutual: bool = option(
-        "Keep the number of mutual edges of every node; always so in graphs whose edges are all mutual.",
+        "Keep each node's number of mutual edges; always on if all edges are mutual.",
         "--keep-mutual",
         default=False,
     )
     samples: int | None = option(
-        "Estimate counts from N sampled subgraphs of the set and of every draw, where exact counts are out of reach.",
+        "Estimate counts from N sampled subgraphs of the set and of every draw, if exact counts are out of reach.",
         "--samples",
         default=None,
         metavar="N",
     )
-    by_graph: bool = option("Test every graph by itself as well.", "--by-graph", default=False)
+    by_graph: bool = option("Also test every graph by itself.", "--by-graph", default=False)
     seed: int = option(
         "Seed of everything random.", "--seed", default=0, metavar="N", least=0, most=2**64 - 1
     )
     threads: int | None = threads_option()
     top: int = option(
-        "How many patterns to show, the most significant first.", "--top", default=20, metavar="N", least=0
+        "Number of patterns to show, the most significant first.", "--top", default=20, metavar="N", least=0
     )
     out: Path | None = option(
         "Write all patterns with their scores to this file: .npz or .parquet.",

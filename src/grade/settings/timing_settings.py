@@ -13,10 +13,10 @@ class TimeSettings(Settings):
     run: Path = argument(
         "The folder of a run that 'grade mine' made, or one that 'grade blocks --out' made.", metavar="RUN"
     )
-    pattern: int = option("Number of the pattern or block, 1 is the first.", "--pattern", metavar="I")
+    pattern: int = option("Number of the pattern or block; 1 is the first.", "--pattern", metavar="I")
     strategies: str | None = option(
         "Some of eager, eager-nhwc, operators, hand, hand-nhwc, compiled, compiled-nhwc, ort-plain, ort, tvm-operators,"
-        " tvm-hand, tvm, separated by commas; all of them when left out.",
+        " tvm-hand, tvm, separated by commas; all by default.",
         "--strategies",
         default=None,
         metavar="NAMES",
@@ -32,12 +32,12 @@ class TimeSettings(Settings):
         metavar="NxCxHxW",
     )
     pattern_only: bool = option(
-        "Example shapes, even where an occurrence in a model file is at hand.",
+        "Use example shapes even if a model file with an occurrence is at hand.",
         "--pattern-only",
         default=False,
     )
     rounds: int = option(
-        "How many samples of each strategy.", "--rounds", default=20, metavar="N", least=2, most=100_000
+        "Number of samples of each strategy.", "--rounds", default=20, metavar="N", least=2, most=100_000
     )
     trials: int = option(
         "Trials of TVM's tuning, for each of its strategies; 0 does not tune.",
@@ -46,9 +46,9 @@ class TimeSettings(Settings):
         metavar="N",
         least=0,
     )
-    tf32: bool = option("Let a GPU round the factors of products to TF32.", "--tf32", default=False)
+    tf32: bool = option("Allow TF32 products on a GPU.", "--tf32", default=False)
     costs: Path | None = option(
-        "Write the measured costs to this file (JSON), or add them to it, for 'grade mine --costs'.",
+        "Add the measured costs to this file (JSON), for 'grade mine --costs'.",
         "--costs",
         default=None,
         metavar="FILE",
