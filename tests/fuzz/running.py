@@ -44,6 +44,8 @@ def run(
     It is interrupted after so many seconds on the clock, or when its patience is spent, which is processor time.
     """
     out, err = folder.with_suffix(".out"), folder.with_suffix(".err")
+    for file in (out, err):
+        file.write_text("")  # a child that is interrupted at once has not opened them
     begin = time.monotonic()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the child can take it
     child = os.fork()

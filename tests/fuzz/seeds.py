@@ -4,14 +4,21 @@ import json
 import lzma
 import pickle
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from unittest import mock
 
 import networkx
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from grade.estimators import fit_to_folder, parse_changes, preset_for
+from grade.estimators.reports import TrainingReport
+from grade.estimators.training import loop
+from grade.graphs.sample import load_sample
+from grade.settings import FitSettings
 from grade.sources import load
 from grade.sources.npz_files import write_npz
 from tests.onnx_models import LIGHT, branching, save
@@ -37,7 +44,9 @@ FILES += (
     "full.npz",
 )
 FOLDERS = ("set", "sample", "model-frequency", "model-autoregressive", "model-disco", "run")
-FOLDERS += ("tested-run", "layers-run", "found-blocks")
+FOLDERS += ("tested-run", "layers-run", "found-blocks", "half.fitting")
+HALF = tuple("members=2" if setting == "members=1" else setting for setting in SMALL)
+HALF += ("evidence=false",)
 VERILOG = """// an adder, and a module of two
 module half(input a, b, output s, c); xor x1(s, a, b); and a1(c, a, b); endmodule
 module top(input [1:0] a, b, output [1:0] s, output c);
@@ -114,6 +123,7 @@ def make_seeds(folder: Path, run: Callable[..., object]) -> None:
     for estimator in TINY:
         estimate = ("--estimator", estimator, "--preset", "fast", *settings_of(estimator))
         run("fit", "sample", *estimate, "--out", f"model-{estimator}")
+    half_a_fit(folder)
     run("mine", *MINING, "--out", "run")
     run("mine", *MINING, "--out", "tested-run")
     for null in ("types", "degrees"):
@@ -125,9 +135,28 @@ def make_seeds(folder: Path, run: Callable[..., object]) -> None:
     run("time", "found-blocks", "--pattern", "1", *SPENT)
 
 
-def settings_of(estimator: str) -> list[str]:
-    """The arguments that make a network small."""
-    return [word for setting in TINY[estimator] for word in ("--set", setting)]
+def half_a_fit(folder: Path) -> None:
+    """What a fit leaves that is killed in its second training."""
+
+    def die(report: TrainingReport) -> None:
+        if report.phase == "member-1":
+            raise KeyboardInterrupt
+
+    changes = parse_changes("autoregressive", list(HALF))
+    defaults = FitSettings(samples=[folder / "sample"], out=folder / "half")
+    sample = load_sample(folder / "sample")
+    with mock.patch.object(loop, "CHECKPOINT_SECONDS", 0.0), suppress(KeyboardInterrupt):
+        chosen = preset_for(
+            [sample], "autoregressive", "fast", seed=defaults.seed, device=defaults.device, **changes
+        )
+        fit_to_folder([sample], chosen, defaults.out, die)
+    left = {path.name for path in (folder / "half.fitting").iterdir()}
+    assert {"fit.txt", "member-0.npz", "member-1.checkpoint.npz"} <= left, left
+
+
+def settings_of(estimator: str, settings: Sequence[str] = ()) -> list[str]:
+    """The arguments that make a network small, or that change these settings of it."""
+    return [word for setting in settings or TINY[estimator] for word in ("--set", setting)]
 
 
 def layers() -> onnx.ModelProto:
@@ -173,6 +202,9 @@ def commands_on(name: str) -> list[tuple[str, ...]]:
             ("fit", "sample", "--estimator", "frequency", "--out", "fitted"),
             ("score", "model-frequency", "sample", "--out", "scores.csv"),
         ]
+    if name == "half.fitting":
+        estimate = ("--estimator", "autoregressive", "--preset", "fast", *settings_of("autoregressive", HALF))
+        return [("fit", "sample", *estimate, "--out", "half")]
     if name.startswith("model"):
         return [
             ("score", name, "census.npz", "--out", "scores.csv"),

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from grade.errors import InputError
 from grade.estimators.training import loop
 from grade.estimators.training.loop import Trained, train
+from grade.estimators.training.state_file import StateFile
 from grade.settings import TrainingSettings
 
 CPU = torch.device("cpu")
@@ -55,7 +56,7 @@ def test_a_killed_training_ends_with_the_same_result(tmp_path: Path, monkeypatch
             raise KilledError
         return loss(network, x)
 
-    checkpoint = tmp_path / "run.safetensors"
+    checkpoint = StateFile(tmp_path / "run.npz", "run")
     with pytest.raises(KilledError):
         train(
             build,
@@ -119,11 +120,22 @@ def test_a_loss_that_is_not_a_number_is_refused() -> None:
         )
 
 
-def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
-    checkpoint = tmp_path / "run.safetensors"
-    checkpoint.write_bytes(b"not a checkpoint")
-    with pytest.raises(InputError, match=r"run\.safetensors"):
-        train(build, draw, loss, SETTINGS, steps=5, seed=0, device=CPU, checkpoint=checkpoint)
+@pytest.mark.parametrize("damage", ["other bytes", "one bit", "another training"])
+def test_a_damaged_checkpoint_is_refused(damage: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    file = StateFile(path, "first")
+    loop.Run(build(), SETTINGS, CPU, steps=5, bfloat16=False).save(file)
+    assert file.load() is not None
+    if damage == "other bytes":
+        path.write_bytes(b"not a checkpoint")
+    elif damage == "one bit":
+        content = bytearray(path.read_bytes())
+        content[len(content) // 3] ^= 1
+        path.write_bytes(bytes(content))
+    else:
+        file = StateFile(path, "second")
+    with pytest.raises(InputError, match=r"run\.npz is damaged, or of another training; remove it"):
+        train(build, draw, loss, SETTINGS, steps=5, seed=0, device=CPU, checkpoint=file)
 
 
 def test_an_unknown_schedule_is_refused() -> None:

@@ -18,14 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from grade.errors import InputError
 from grade.estimators.reports import Report, TrainingReport
 from grade.estimators.training.compiling import tell, try_compile
-from grade.files import whole_file
+from grade.estimators.training.state_file import StateFile
 from grade.settings import TrainingSettings
 
 Draw = Callable[[int], tuple[Any, ...]]
@@ -62,7 +60,7 @@ def train(
     bfloat16: bool = False,
     compile: bool = False,
     validate: Callable[[nn.Module], float] | None = None,
-    checkpoint: Path | None = None,
+    checkpoint: StateFile | None = None,
     phase: str = "training",
     report: Report | None = None,
 ) -> Trained:
@@ -81,7 +79,7 @@ def train(
     """
     with seeded(seed, device):
         run = Run(build(), settings, device, steps, bfloat16)
-        if checkpoint is not None and checkpoint.exists():
+        if checkpoint is not None:
             run.load(checkpoint)
         advance = run.stepper(draw, loss, compile)
         started, first, saved = time.monotonic(), run.step, time.monotonic()
@@ -231,8 +229,8 @@ class Run:
             return Trained(self.average, self.best_step, self.best, self.history)
         return Trained(self.average, self.step, self.last_mean, self.history)
 
-    def save(self, path: Path) -> None:
-        """Everything that the rest of the training depends on, as one safetensors file."""
+    def save(self, file: StateFile) -> None:
+        """Everything that the rest of the training depends on."""
         tensors = {f"network.{name}": t for name, t in self.network.state_dict().items()}
         tensors |= {f"average.{name}": t for name, t in self.average.state_dict().items()}
         tensors |= {f"best.{name}": t for name, t in self.best_state.items()}
@@ -244,23 +242,16 @@ class Run:
         if self.device.type == "cuda":
             tensors["own.generator.cuda"] = torch.cuda.get_rng_state(self.device)
         state = {"step": self.step, "best": self.best, "best_step": self.best_step, "history": self.history}
-        state |= {"loss_count": self.loss_count, "last_mean": self.last_mean}
-        with whole_file(path) as temporary:
-            copies = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
-            save_file(copies, temporary, {"state": json.dumps(state)})
+        file.save(tensors, {**state, "loss_count": self.loss_count, "last_mean": self.last_mean})
 
-    def load(self, path: Path) -> None:
-        """Go on where `save` left off."""
-        try:
-            with safe_open(path, "pt", device="cpu") as file:
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
-                state = json.loads(file.metadata()["state"])
-            self.network.load_state_dict(part(tensors, "network."))
-            self.average.load_state_dict(part(tensors, "average."))
-        except (SafetensorError, RuntimeError, KeyError, TypeError, ValueError) as error:
-            raise InputError(
-                f"{path} is not a checkpoint of this training; remove it to start afresh."
-            ) from error
+    def load(self, file: StateFile) -> None:
+        """Go on where `save` left off, if it has been called."""
+        saved = file.load()
+        if saved is None:
+            return
+        tensors, state = saved
+        self.network.load_state_dict(part(tensors, "network."))
+        self.average.load_state_dict(part(tensors, "average."))
         self.best_state = {name: t.to(self.device) for name, t in part(tensors, "best.").items()}
         for i, parameter in enumerate(self.parameters):
             # AdamW keeps its step counter on the CPU.
