@@ -204,7 +204,7 @@ def test_a_page_of_many_motifs_takes_four_kilobytes_for_each(page: Path, tmp_pat
     """So 1,000 of them stay a file that browsers open: each shows fewer places than a motif among few."""
     out = tmp_path / "many.html"
     mine("zoo-mini", 5, tmp_path / "run", top=300, beam=300, threads=1, rank_by="occurrences", all=True)
-    assert write_page(tmp_path / "run", out) == {"motifs": 300, "variants": 0}
+    assert write_page(tmp_path / "run", out) == {"motifs": 300, "variants": 0, "others": 0}
     rows = read(out).data["motifs"]
     assert sum(map(len, map(json.dumps, rows))) < 300 * 4096
     beside = page.stat().st_size - len(read(page).text["data"])

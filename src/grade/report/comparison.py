@@ -19,7 +19,7 @@ from grade.support import amount
 
 @dataclass(frozen=True)
 class Pair:
-    """A motif in the first run, in the second, or in both."""
+    """A motif that the first run shows, the second, or both; where one does not, as it lists it, if it does."""
 
     pattern: Pattern
     before: Motif | None
@@ -35,7 +35,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The motifs gained, lost and changed between two runs."""
+    """The motifs gained, lost and changed between two runs: those that a run shows, so variants aside."""
 
     gained: list[Pair]  # by their rank in the second run
     lost: list[Pair]  # by their rank in the first
@@ -46,9 +46,15 @@ class Comparison:
 def compare(first: Catalogue, second: Catalogue) -> Comparison:
     """Match the motifs of two runs by their patterns; types are the same where their names are."""
     before, after = by_pattern([first, second])
-    both = [
-        Pair(pattern, before[key][1], after[key][1]) for key, (pattern, _) in before.items() if key in after
-    ]
+    shown_before, shown_after = (
+        {key: pattern for key, (pattern, motif) in listed.items() if motif in catalogue.shown}
+        for listed, catalogue in ((before, first), (after, second))
+    )
+
+    def pair(key: str, pattern: Pattern) -> Pair:
+        return Pair(pattern, before.get(key, (None, None))[1], after.get(key, (None, None))[1])
+
+    both = [pair(key, pattern) for key, pattern in shown_before.items() if key in shown_after]
     changed = [
         pair
         for pair in both
@@ -56,8 +62,8 @@ def compare(first: Catalogue, second: Catalogue) -> Comparison:
     ]
     changed.sort(key=lambda pair: -max(pair.change, 1 / max(pair.change, 1e-9)))
     return Comparison(
-        gained=[Pair(pattern, None, motif) for key, (pattern, motif) in after.items() if key not in before],
-        lost=[Pair(pattern, motif, None) for key, (pattern, motif) in before.items() if key not in after],
+        gained=[pair(key, pattern) for key, pattern in shown_after.items() if key not in shown_before],
+        lost=[pair(key, pattern) for key, pattern in shown_before.items() if key not in shown_after],
         changed=changed,
         same=[pair for pair in both if pair not in changed],
     )
@@ -96,12 +102,10 @@ def write_comparison(first: Path, second: Path, out: Path) -> dict[str, int]:
     page = render(
         "comparison.html",
         data={},
-        runs=[
-            {"name": run.resolve().name, **catalogue.run["settings"], "motifs": len(catalogue.motifs)}
-            for run, catalogue in zip((first, second), catalogues, strict=True)
+        runs=[about(run, catalogue) for run, catalogue in zip((first, second), catalogues, strict=True)],
+        groups=[
+            (title, [row(pair, catalogues) for pair in pairs]) for title, pairs in groups.values() if pairs
         ],
-        groups=[(title, [row(pair) for pair in pairs]) for title, pairs in groups.values() if pairs],
-        sizes=sorted({motif.size for catalogue in catalogues for motif in catalogue.motifs}),
         version=__version__,
     )
     with whole_file(out) as temporary:
@@ -109,25 +113,49 @@ def write_comparison(first: Path, second: Path, out: Path) -> dict[str, int]:
     return {name: len(pairs) for name, (_, pairs) in groups.items()}
 
 
-def row(pair: Pair) -> dict[str, Any]:
+def about(run: Path, catalogue: Catalogue) -> dict[str, Any]:
+    """A run as the head of the page tells it."""
+    distinct = catalogue.run["distinct"] or {}
+    covered = distinct.get("covered", 0) / max(catalogue.run["set"]["nodes"], 1)
+    return {
+        "name": run.resolve().name,
+        "weighting": "occurrences",
+        **catalogue.run["settings"],
+        "motifs": len(catalogue.shown),
+        "covered": f"{100 * covered:.1f} %" if distinct.get("motifs") else "",
+    }
+
+
+def row(pair: Pair, catalogues: Sequence[Catalogue]) -> dict[str, Any]:
     """A pair as the template shows it."""
     both = pair.before is not None and pair.after is not None
+    numbers = [
+        numbers_of(motif, catalogue)
+        for motif, catalogue in zip((pair.before, pair.after), catalogues, strict=True)
+    ]
     return {
         "picture": Markup(svg(pair.pattern)),  # its texts are escaped
         "text": str(pair.pattern),
-        "before": numbers(pair.before),
-        "after": numbers(pair.after),
+        "numbers": [
+            (name, *(of.get(name, "-") for of in numbers))
+            for name in ("rank", "adds", "occurrences", "graphs")
+            if any(name in of for of in numbers)
+        ],
         "change": f"{pair.change:.2f} times" if both else "",
         "direction": "" if not both or pair.change == 1 else "up" if pair.change > 1 else "down",
     }
 
 
-def numbers(motif: Motif | None) -> list[str]:
-    """Rank, occurrences and graphs."""
+def numbers_of(motif: Motif | None, catalogue: Catalogue) -> dict[str, str]:
+    """The numbers of a motif in one run; none where the run does not list it."""
     if motif is None:
-        return ["-"] * 3
-    return [
-        f"#{motif.id}",
-        amount(motif.support.occurrences, motif.support.occurrences_quality),
-        amount(motif.support.graphs, motif.support.graphs_quality),
-    ]
+        return {}
+    variant = "" if motif.variant_of is None else f" (a variant of #{motif.variant_of})"
+    found = {
+        "rank": f"#{motif.id}{variant}",
+        "occurrences": amount(motif.support.occurrences, motif.support.occurrences_quality),
+        "graphs": amount(motif.support.graphs, motif.support.graphs_quality),
+    }
+    if motif.choice is not None:
+        found["adds"] = f"{100 * motif.choice.gain / max(catalogue.run['set']['nodes'], 1):.1f} %"
+    return found

@@ -118,7 +118,7 @@ def settings_used(settings: dict[str, Any]) -> dict[str, Any]:
         and value is not None
         and value is not False
         and value != []
-        and (name, value) != ("min_graphs", 1)
+        and (name, value) not in (("min_graphs", 1), ("min_mni", 1))
     }
 
 
