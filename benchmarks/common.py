@@ -30,9 +30,13 @@ def machine() -> dict[str, Any]:
     if cpuinfo.exists():
         lines = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
         model = lines[0].partition(":")[2].strip() if lines else model
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=Path(__file__).parent
-    ).stdout.strip()
+    named = os.environ.get("GRADE_COMMIT")  # where the tree was copied without its history
+    commit = (
+        named
+        or subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=Path(__file__).parent
+        ).stdout.strip()
+    )
     return {
         "processor": model,
         "cores": os.cpu_count(),

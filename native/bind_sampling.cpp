@@ -131,21 +131,25 @@ nb::tuple as_arrays(const Population& population, size_t depth) {
   return nb::make_tuple(members_out, heads_out, population.children);
 }
 
+Chance chance_of(bool independent) { return independent ? Chance::kIndependent : Chance::kEven; }
+
 // (members [n, 1], heads [n], children) of the roots that are entered; `before`: nodes of the set before this slice.
-nb::tuple tree_roots(const Graph& graph, double p, uint64_t seed, uint64_t stream, uint64_t pass, uint64_t before) {
+nb::tuple tree_roots(const Graph& graph, double p, uint64_t seed, uint64_t stream, uint64_t pass, uint64_t before,
+                     bool independent) {
   if (!(p > 0 && p <= 1)) throw BadInput("the probability must be above 0 and up to 1");
   const std::array<uint64_t, 3> names{seed, stream, pass << 32};
   Population population;
   {
     nb::gil_scoped_release release;
-    population = enter_roots(graph, 0, static_cast<uint32_t>(graph.nodes()), p, names, before);
+    population = enter_roots(graph, 0, static_cast<uint32_t>(graph.nodes()), p, names, before,
+                             chance_of(independent));
   }
   return as_arrays(population, 1);
 }
 
 // (members [m, depth + 1], heads [m], children) of the children that are entered.
 nb::tuple tree_children(const Graph& graph, Matrix<uint32_t> members, Vector<uint32_t> heads, double p, bool last_level,
-                        uint64_t seed, uint64_t stream, uint64_t pass, uint64_t before, int threads,
+                        uint64_t seed, uint64_t stream, uint64_t pass, uint64_t before, bool independent, int threads,
                         std::optional<nb::callable> progress) {
   const size_t n = members.shape(0), depth = members.shape(1);
   if (!(p > 0 && p <= 1)) throw BadInput("the probability must be above 0 and up to 1");
@@ -160,8 +164,8 @@ nb::tuple tree_children(const Graph& graph, Matrix<uint32_t> members, Vector<uin
     for (uint32_t node : population.members) {
       if (node >= graph.nodes()) throw BadInput("this is no population of the tree of this graph set");
     }
-    population = enter_children(graph, population, depth, p, last_level, names, before, checked_threads(threads),
-                                keep_going);
+    population = enter_children(graph, population, depth, p, last_level, names, before, chance_of(independent),
+                                checked_threads(threads), keep_going);
   }
   return as_arrays(population, depth + 1);
 }
@@ -231,9 +235,10 @@ nb::dict draw_stratified(const Graph& graph, int k, size_t room, uint64_t seed, 
 void bind_sampling(nanobind::module_& m) {
   using namespace grade;
   m.def("largest_component", &largest_component, "graph"_a, nb::call_guard<nb::gil_scoped_release>());
-  m.def("tree_roots", &tree_roots, "graph"_a, "p"_a, "seed"_a, "stream"_a, "tree_pass"_a, "before"_a);
+  m.def("tree_roots", &tree_roots, "graph"_a, "p"_a, "seed"_a, "stream"_a, "tree_pass"_a, "before"_a,
+        "independent"_a);
   m.def("tree_children", &tree_children, "graph"_a, "members"_a, "heads"_a, "p"_a, "last_level"_a, "seed"_a, "stream"_a,
-        "tree_pass"_a, "before"_a, "threads"_a, "progress"_a.none());
+        "tree_pass"_a, "before"_a, "independent"_a, "threads"_a, "progress"_a.none());
   m.def("ids_of_set", &ids_of_set, "graph"_a, "members"_a);
   m.def("places_of_choice", &places_of_choice, "total"_a, "chosen"_a, "seed"_a, "stream"_a);
   m.def("ars", &draw_ars, "graph"_a, "k"_a, "count"_a, "weighting"_a, "seed"_a, "stream"_a, "most_attempts"_a,

@@ -66,14 +66,16 @@ class Node {
   uint32_t first_ = 0, head_ = 0;
 };
 
-// Chooses among items, each with probability p: the items cover stretches of length p of a line, on which every whole
-// number after a random start chooses the item that it falls on.
-class Systematic {
+// Chooses among items, each with probability p. Evenly: the items cover stretches of length p of a line, on which every
+// whole number after a random start chooses the item that it falls on. Independently: each by itself.
+class Chooser {
  public:
-  Systematic(double p, Random random) : p_(p), at_(random.uniform()) {}
+  Chooser(double p, Chance chance, Random random)
+      : p_(p), independent_(chance == Chance::kIndependent), random_(random), at_(random_.uniform()) {}
 
   // How many items are passed over until the next one that is chosen.
   size_t skip() {
+    if (independent_) return passed_over();
     const double steps = std::max(1.0, std::ceil((1 - at_) / p_));
     if (!(steps < 1e15)) return SIZE_MAX / 2;
     at_ += steps * p_ - 1;
@@ -81,7 +83,16 @@ class Systematic {
   }
 
  private:
-  double p_, at_;
+  size_t passed_over() {  // geometrically distributed
+    if (p_ >= 1) return 0;
+    const double items = std::floor(std::log1p(-random_.uniform()) / std::log1p(-p_));
+    return items < 1e15 ? static_cast<size_t>(items) : SIZE_MAX / 2;
+  }
+
+  double p_;
+  bool independent_;
+  Random random_;
+  double at_;
 };
 
 template <class Work>
@@ -92,8 +103,8 @@ void in_chunks(size_t units, int threads, const KeepGoing& keep_going, Work&& wo
 }
 
 Population enter_children(std::vector<Node>& nodes, const Graph& graph, const Population& population, size_t depth,
-                          double p, bool last_level, std::span<const uint64_t, 3> names, uint64_t before, int threads,
-                          const KeepGoing& keep_going) {
+                          double p, bool last_level, std::span<const uint64_t, 3> names, uint64_t before, Chance chance,
+                          int threads, const KeepGoing& keep_going) {
   std::vector<Population> parts((population.heads.size() + kChunk - 1) / kChunk);
   in_chunks(population.heads.size(), threads, keep_going,
             [&](int thread, size_t begin, size_t end, const std::atomic<bool>& stop) {
@@ -104,7 +115,7 @@ Population enter_children(std::vector<Node>& nodes, const Graph& graph, const Po
                 const std::span<const uint32_t> members{population.members.data() + i * depth, depth};
                 while (members[0] >= graph.end_of(owner)) ++owner;
                 node.open(members, graph.begin_of(owner), population.heads[i]);
-                Systematic chosen(p, Random{names[0], names[1], names[2], depth, before + i});
+                Chooser chosen(p, chance, Random{names[0], names[1], names[2], depth, before + i});
                 for (size_t j = chosen.skip(); j < node.children(); j += 1 + chosen.skip()) {
                   const size_t children = last_level ? 0 : node.children_of_child(j);
                   if (!last_level && children == 0) continue;  // no leaf below it
@@ -123,9 +134,9 @@ Population enter_children(std::vector<Node>& nodes, const Graph& graph, const Po
 }  // namespace
 
 Population enter_roots(const Graph& graph, uint32_t first, uint32_t last, double p,
-                       std::span<const uint64_t, 3> names, uint64_t before) {
+                       std::span<const uint64_t, 3> names, uint64_t before, Chance chance) {
   Population population;
-  Systematic chosen(p, Random{names[0], names[1], names[2], 0});
+  Chooser chosen(p, chance, Random{names[0], names[1], names[2], 0});
   uint64_t at = p < 1 ? chosen.skip() : before;  // with certainty none is passed over
   while (at < before) at += 1 + chosen.skip();
   for (; at < before + (last - first); at += 1 + chosen.skip()) {
@@ -141,10 +152,10 @@ Population enter_roots(const Graph& graph, uint32_t first, uint32_t last, double
 }
 
 Population enter_children(const Graph& graph, const Population& population, size_t depth, double p, bool last_level,
-                          std::span<const uint64_t, 3> names, uint64_t before, int threads,
+                          std::span<const uint64_t, 3> names, uint64_t before, Chance chance, int threads,
                           const KeepGoing& keep_going) {
   std::vector<Node> nodes(threads, Node(graph));
-  return enter_children(nodes, graph, population, depth, p, last_level, names, before, threads, keep_going);
+  return enter_children(nodes, graph, population, depth, p, last_level, names, before, chance, threads, keep_going);
 }
 
 Leaves walk_tree(const Graph& graph, uint32_t first, uint32_t last, int k, const TreePlan& plan,
@@ -153,7 +164,7 @@ Leaves walk_tree(const Graph& graph, uint32_t first, uint32_t last, int k, const
   Leaves leaves;
   leaves.probabilities.push_back(plan.probabilities[0]);
   double asked = plan.probabilities[0], reached = asked;  // products of the probabilities so far
-  Population population = enter_roots(graph, first, last, plan.probabilities[0], names);
+  Population population = enter_roots(graph, first, last, plan.probabilities[0], names, 0, Chance::kEven);
   for (size_t depth = 1; depth < static_cast<size_t>(k); ++depth) {
     const double wanted = static_cast<double>(plan.capacity), present = static_cast<double>(population.children);
     asked *= plan.probabilities[depth];
@@ -165,7 +176,7 @@ Leaves walk_tree(const Graph& graph, uint32_t first, uint32_t last, int k, const
              (*crew.keep_going)((static_cast<double>(depth) - 1 + share) / (k - 1));
     };
     population = enter_children(nodes, graph, population, depth, p, depth + 1 == static_cast<size_t>(k), names, 0,
-                                crew.threads, report);
+                                Chance::kEven, crew.threads, report);
   }
   leaves.members = std::move(population.members);
   leaves.weight = 1 / reached;

@@ -48,6 +48,9 @@ struct Population {
   }
 };
 
+// How the children of one node are entered: one in every 1 / p, which spreads them, or each by itself, as published.
+enum class Chance { kEven, kIndependent };
+
 // Where the work is done: on so many threads, or in the calling thread for 0.
 struct Crew {
   int threads;
@@ -57,12 +60,13 @@ struct Crew {
 // The roots first .. last - 1 that are entered, each with probability p. `before`: roots of the walk that precede them,
 // where the graph is a slice of the set that is walked through.
 Population enter_roots(const Graph& graph, uint32_t first, uint32_t last, double p,
-                       std::span<const uint64_t, 3> names, uint64_t before = 0);
+                       std::span<const uint64_t, 3> names, uint64_t before, Chance chance);
 
 // The children that are entered, of partial subgraphs of `depth` nodes. `before`: of them those in slices that precede
 // this one.
 Population enter_children(const Graph& graph, const Population& population, size_t depth, double p, bool last_level,
-                          std::span<const uint64_t, 3> names, uint64_t before, int threads, const KeepGoing& keep_going);
+                          std::span<const uint64_t, 3> names, uint64_t before, Chance chance, int threads,
+                          const KeepGoing& keep_going);
 
 // The leaves reached from the roots first .. last - 1: all nodes of one graph, or of several. `names` seed the
 // generators.

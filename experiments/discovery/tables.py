@@ -13,7 +13,6 @@ PAPER = (
     " sampler for k >= 10; samplers are better at small k."
 )
 TITLES = {"none": "no constraints", "case study": "contains a convolution, degrees at most 2"}
-LARGER = "GraDE (larger network)"
 Row = dict[str, Any]
 Cell = Callable[[Row], str]
 
@@ -21,12 +20,13 @@ Cell = Callable[[Row], str]
 class Results:
     """The rows of results.jsonl."""
 
-    def __init__(self, out: Path) -> None:
+    def __init__(self, out: Path, settings: dict[str, Any]) -> None:
         rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
         self.rows: list[Row] = [row for row in rows if "cutoffs" not in row]
         self.cutoffs: list[Row] = [row for row in rows if "cutoffs" in row]
         self.methods = list(dict.fromkeys(row["method"] for row in self.rows))
-        self.samplers = [method for method in self.methods if f"GraDE ({method})" in self.methods]
+        self.samplers = [method for method in self.methods if method in settings["samplers"]]
+        self.first = settings["sensitivity_methods"][0]
         self.under = list(dict.fromkeys(row["constraints"] for row in self.rows))
         self.sizes = sorted({row["k"] for row in self.rows})
 
@@ -45,7 +45,7 @@ class Results:
 
 def make_tables(out: Path, settings: dict[str, Any]) -> None:
     """results.csv, results.md and the figures."""
-    results = Results(out)
+    results = Results(out, settings)
     write(out / "results.csv", csv_lines(results))
     write(out / "results.md", page(results, out, settings))
     for under in results.under:
@@ -59,19 +59,15 @@ def make_tables(out: Path, settings: dict[str, Any]) -> None:
             f"Median of the {settings['top']} best, {TITLES[under]}",
             "occurrences, exact or estimated",
         )
-        # A sampler has the colour of the GraDE that was trained on its samples.
-        lines = {line.get_label(): line for line in figure.axes[0].lines}
-        for sampler in results.samplers:
-            if sampler in lines and f"GraDE ({sampler})" in lines:
-                lines[sampler].set(linestyle="--", color=lines[f"GraDE ({sampler})"].get_color())
-        if LARGER in lines:
-            lines[LARGER].set_color("#333333")
+        for line in figure.axes[0].lines:
+            if line.get_label() in results.samplers:
+                line.set_linestyle("--")
         figure.axes[0].legend(frameon=False, fontsize=7, handlelength=4)
         save(figure, out / f"median-{name}.png")
-    first = f"GraDE ({results.samplers[0]})"
-    timings = {f"k = {k}": row["seconds"] for k in results.sizes if (row := results.row(first, "none", k))}
+    found = ((k, results.row(results.first, "none", k)) for k in results.sizes)
+    timings = {f"k = {k}": row["seconds"] for k, row in found if row}
     ordered = {k: {s: t[s] for s in ("sampling", "training", "search")} for k, t in timings.items()}
-    save(runtime_stacks(ordered, f"Seconds, {first}"), out / "runtime.png")
+    save(runtime_stacks(ordered, f"Seconds, {results.first}"), out / "runtime.png")
 
 
 def write(path: Path, lines: Iterator[str]) -> None:
@@ -113,10 +109,12 @@ def page(results: Results, out: Path, settings: dict[str, Any]) -> Iterator[str]
     )
     yield (
         f"Set {settings['set']}, {settings['samples']:,} samples of each size, beam {settings['beam']}, the"
-        f" {settings['top']} best of each method; {settings['estimator']} estimator, preset {settings['preset']}"
-        f"{changes(settings['changes'])}, one network for each size and sampler; the larger network"
-        f"{changes(settings['larger'])}. {machine(out)}"
+        f" {settings['top']} best of each method; a model for each size. {machine(out)}"
     )
+    yield from ("", "| model | samples of | estimator | preset | changes |", "|---|---|---|---|---|")
+    for name, given in settings["models"].items():
+        preset = given.get("preset", "default")
+        yield f"| {name} | {given['sampler']} | {given['estimator']} | {preset} | {changes(given)} |"
     yield from ("", PAPER, "")
     yield from ratios(results)
     for under in results.under:
@@ -203,7 +201,7 @@ def ratios(results: Results) -> Iterator[str]:
     methods = [method for method in results.methods if method not in results.samplers]
     for under in results.under:
         yield from (f"## Times the best sampler's median, {TITLES[under]}", "")
-        yield "| k | paper | " + " | ".join(methods) + " | GraDE at the cut-off |"
+        yield "| k | paper | " + " | ".join(methods) + f" | {results.first} at the cut-off |"
         yield "|---" * (len(methods) + 3) + "|"
         for k in results.sizes:
             paper = "not ahead" if k < 8 else "ahead" if k < 10 else "over 30"
@@ -211,7 +209,7 @@ def ratios(results: Results) -> Iterator[str]:
                 paper = "-"
             base = results.best_sampler(under, k, "estimated")
             cells = [ratio(results.value(method, under, k, "estimated"), base) for method in methods]
-            first = results.value(f"GraDE ({results.samplers[0]})", under, k, "counted")
+            first = results.value(results.first, under, k, "counted")
             cells.append(ratio(first, results.best_sampler(under, k, "counted")))
             yield f"| {k} | {paper} | " + " | ".join(cells) + " |"
         yield ""
@@ -224,17 +222,19 @@ def ratio(value: float, base: float) -> str:
 
 def sensitivity(results: Results) -> Iterator[str]:
     """The paper's analysis: the ratio of GraDE to its sampler by cut-off."""
-    sampler = results.samplers[0]
+    if not results.cutoffs:
+        return
+    first, sampler = dict.fromkeys(row["method"] for row in results.cutoffs)
     cutoffs = list(dict.fromkeys(row["cutoff"] for row in results.cutoffs))
     yield from ("## Sensitivity to the cut-off", "")
-    yield f"Median (mean) at the cut-off of GraDE ({sampler}) over that of {sampler}."
+    yield f"Median (mean) at the cut-off of {first} over that of {sampler}."
     yield from ("", "| k | " + " | ".join(f"{cutoff} s" for cutoff in cutoffs) + " |")
     yield "|---" * (len(cutoffs) + 1) + "|"
     for k in dict.fromkeys(row["k"] for row in results.cutoffs):
         found = {(row["method"], row["cutoff"]): row for row in results.cutoffs if row["k"] == k}
         cells = []
         for cutoff in cutoffs:
-            ours, theirs = found[f"GraDE ({sampler})", cutoff], found[sampler, cutoff]
+            ours, theirs = found[first, cutoff], found[sampler, cutoff]
             cells.append(f"{ratio(ours['median'], theirs['median'])} ({ratio(ours['mean'], theirs['mean'])})")
         yield f"| {k} | " + " | ".join(cells) + " |"
     yield ""
@@ -259,7 +259,9 @@ def accuracy(results: Results) -> Iterator[str]:
 
 
 def changes(settings: dict[str, Any]) -> str:
-    return "".join(f", {name} = {value}" for name, value in settings.items())
+    """Of a model, those that bear on its result."""
+    values = {"seed": settings.get("seed", 0), **settings.get("changes", {})}
+    return ", ".join(f"{name} = {value}" for name, value in values.items() if name != "memory" and value != 0)
 
 
 def machine(out: Path) -> str:

@@ -177,7 +177,7 @@ def nrs(
     """Occurrences [count, k]."""
 
 def tree_roots(
-    graph: Graph, p: float, seed: int, stream: int, tree_pass: int, before: int
+    graph: Graph, p: float, seed: int, stream: int, tree_pass: int, before: int, independent: bool
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int]:
     """(members [n, 1], heads [n], children of all) of the roots of the enumeration tree that are entered."""
 
@@ -191,6 +191,7 @@ def tree_children(
     stream: int,
     tree_pass: int,
     before: int,
+    independent: bool,
     threads: int,
     progress: Callable[..., bool | None] | None,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int]:

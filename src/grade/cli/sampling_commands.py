@@ -71,6 +71,7 @@ def sample(settings: SampleSettings, output: OutputSettings) -> None:
             threads=settings.threads,
             weighting=settings.weighting,
             r=settings.r,
+            whole_passes=settings.whole_passes,
             census=settings.census,
             parts=settings.parts,
             progress=progress,

@@ -31,6 +31,7 @@ def sample(
     weighting: str = "occurrences",
     r: float | None = None,
     probabilities: Sequence[float] | None = None,
+    whole_passes: bool = False,
     census: Census | str | os.PathLike[str] | None = None,
     parts: int | None = None,
     progress: Progress | None = None,
@@ -46,6 +47,7 @@ def sample(
     weighting : units of equal weight: ``occurrences``, ``graphs``, or ``edges`` (graphs are chosen in proportion
         to their edges, as in the paper's ARS and NRS)
     r, probabilities : of the enumeration tree, for Rand-ESU and Rand-FaSE only; planned when left out
+    whole_passes : Rand-ESU as published: nothing lowers the given probabilities, whatever that costs
     census : the full census or its file, for the density; computed when needed and left out
     parts : also count all subgraphs of up to this many nodes, for the estimators (`grade.graphs.part_counts`);
         0 for none; by default up to 5, as far as counting takes a moment
@@ -101,8 +103,11 @@ def sample(
         weighting=weighting,
         r=r,
         probabilities=None if probabilities is None else tuple(float(p) for p in probabilities),
+        whole_passes=whole_passes,
         progress=progress,
     )
+    if whole_passes and method != "rand-esu":
+        raise InputError(f"Whole passes are for rand-esu, not for {method}; leave them out.")
     begin = time.perf_counter()
     if density is not None and known is not None:
         result = draw_to_density(sampler, request, density, known)

@@ -16,6 +16,7 @@ same way where they would let too many through.) With such p_d the estimate of a
 such estimates, so it is unbiased only in the limit of a large capacity; the remaining bias is measured in
 ``experiments/sample_size``. Leaves that share ancestors are drawn together, so an estimate varies more than with
 independent draws; thinning from four times as many leaves (as far as these are few) spreads them.
+`grade.sampling.whole_passes` is the sampler as published.
 """
 
 from typing import Any
@@ -27,6 +28,7 @@ from grade import _core
 from grade.errors import InputError
 from grade.sampling.sampler import Draw, Request, samplers
 from grade.sampling.tree_in_blocks import sample_tree_in_blocks
+from grade.sampling.whole_passes import whole_passes
 
 CAPACITY = 2**17  # the least number of partial subgraphs held
 AMPLE_CAPACITY = 2**20  # more serves only to reach the number asked for
@@ -66,6 +68,8 @@ def effective_r(probabilities: NDArray[np.float64]) -> float:
 
 def sample_tree(request: Request, trie: bool) -> dict[str, Any]:
     """The native walk, with the patterns of the leaves if ``trie``."""
+    if request.whole_passes:
+        return sample_whole_passes(request, trie)
     if request.weighting == "edges":
         raise InputError(
             "The weighting 'edges' is for ars and nrs, which choose a graph first; use 'occurrences' or 'graphs'."
@@ -88,6 +92,14 @@ def sample_tree(request: Request, trie: bool) -> dict[str, Any]:
         request.progress,
     )
     return refuse_hopeless(request, result)
+
+
+def sample_whole_passes(request: Request, trie: bool) -> dict[str, Any]:
+    if trie or request.weighting != "occurrences":
+        raise InputError("Whole passes are for rand-esu with the weighting 'occurrences'; leave them out.")
+    if request.r is None and request.probabilities is None:
+        raise InputError("Whole passes take their probabilities as they are given; give r or probabilities.")
+    return refuse_hopeless(request, whole_passes(request, probabilities_by_depth(request)))
 
 
 def refuse_hopeless(request: Request, result: dict[str, Any]) -> dict[str, Any]:

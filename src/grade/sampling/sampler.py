@@ -39,6 +39,7 @@ class Request:
     weighting: str = "occurrences"
     r: float | None = None
     probabilities: tuple[float, ...] | None = None
+    whole_passes: bool = False  # Rand-ESU as published
     progress: Progress | None = None
 
     @property

@@ -156,7 +156,7 @@ def ids_of(spread: Spread, members: list[NDArray[np.uint32]], place: NDArray[np.
 
 
 def enter_roots(part: Part, crew: Crew, p: float, seed: int, stream: int, number: int) -> Any:
-    return _core.tree_roots(part.graphs.core, p, seed, stream, number, part.first_node)
+    return _core.tree_roots(part.graphs.core, p, seed, stream, number, part.first_node, False)
 
 
 def enter_children(
@@ -181,6 +181,7 @@ def enter_children(
         stream,
         number,
         before,
+        False,
         crew.threads,
         crew.keep_going,
     )

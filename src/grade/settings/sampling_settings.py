@@ -68,6 +68,11 @@ class SampleSettings(Settings):
         default=None,
         metavar="R",
     )
+    whole_passes: bool = option(
+        "Rand-ESU as published: nothing lowers the probabilities of -r, whatever that costs.",
+        "--whole-passes",
+        default=False,
+    )
     census: Path | None = option(
         "The full census (.npz, .parquet) for --density; computed by default.",
         "--census",
