@@ -87,13 +87,20 @@ class Experiment:
     def draw(self, sampler: str, k: int) -> None:
         """Sample one size."""
         begin = time.perf_counter()
-        options = self.settings["samplers"][sampler]
+        options = {
+            name: value for name, value in self.settings["samplers"][sampler].items() if name != "largest"
+        }
         drawn = sample(
             self.graphs, k, **options, count=self.settings["samples"], seed=self.settings["seed"], threads=1
         )
         seconds = time.perf_counter() - begin
         save_sample(drawn, self.work / f"samples/{sampler}-{k}")
         self.write(f"sampled/{sampler}-{k}", {"seconds": seconds, "patterns": len(drawn.patterns)})
+
+    def sizes_of(self, sampler: str) -> list[int]:
+        """Those that the sampler can draw in reasonable time."""
+        most = self.settings["samplers"][sampler].get("largest", np.inf)
+        return [k for k in self.settings["sizes"] if k <= most]
 
     def sample(self, sampler: str, k: int) -> SubgraphSample:
         self.read(f"sampled/{sampler}-{k}")
@@ -116,7 +123,7 @@ class Experiment:
 
     def baseline(self, sampler: str, under: str) -> None:
         """The most frequent patterns of each sample, among those that satisfy the constraints."""
-        for k in self.settings["sizes"]:
+        for k in self.sizes_of(sampler):
             drawn = self.sample(sampler, k)
             accepted = np.flatnonzero(self.constraints[under].accepts(drawn.patterns))
             order = accepted[np.argsort(-drawn.weighted_counts[accepted], kind="stable")]
@@ -282,7 +289,7 @@ class Experiment:
     def makers(self) -> Iterator[Task]:
         """Samples, then models, the most important first."""
         for k in self.settings["sizes"]:
-            for sampler in self.settings["samplers"]:
+            for sampler in (name for name in self.settings["samplers"] if k in self.sizes_of(name)):
                 yield f"sampled/{sampler}-{k}", "draw", (sampler, k)
         models = self.settings["models"]
         for rank in sorted({given["rank"] for given in models.values()}):
@@ -292,8 +299,8 @@ class Experiment:
 
     def namers(self) -> Iterator[Task]:
         """Methods that wait for samples and models. Each names the largest size last."""
-        last = self.settings["sizes"][-1]
         for method, (task, constraints) in self.methods.items():
+            last = self.settings["sizes"][-1] if task == "search" else self.sizes_of(method)[-1]
             for under in constraints:
                 yield f"named/{method}, {under}, {last}", task, (method, under)
 
