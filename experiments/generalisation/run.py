@@ -79,8 +79,8 @@ PLAN = (
     (FRONT, (5, 4), (1,), ALL),
     (OTHERS, (5, 4), (1,), ALL),
     (FRONT, (5, 4), (0, 2), ("frequency", "parts", "default")),
-    ((*FRONT, *OTHERS), (4, 5), (1,), tuple(SETTINGS)),
     (FRONT, (5, 4), (1,), ("disco",)),
+    ((*FRONT, *OTHERS), (4, 5), (1,), tuple(SETTINGS)),
     (("zoo-large",), (4, 5), (1,), ("disco-paper",)),
     (FRONT, (5, 4), (1,), ("disco-paper",)),
 )
