@@ -193,16 +193,16 @@ Result<uint64_t> places_of_choice(uint64_t total, uint64_t chosen, uint64_t seed
 }
 
 // A dictionary: occurrences [n, k], weights [n], pattern_ids [n], node_types [m, k], edges [m, k, k],
-// automorphisms [m], counts [m], exact [m].
-nb::dict draw_stratified(const Graph& graph, int k, size_t room, uint64_t seed, uint64_t stream, int threads,
-                         std::optional<nb::callable> progress) {
+// automorphisms [m], counts [m], quality [m]: 0 no bound, 1 bounded, 2 exact.
+nb::dict draw_stratified(const Graph& graph, int k, size_t room, uint64_t hits, uint64_t seed, uint64_t stream,
+                         int threads, std::optional<nb::callable> progress) {
   checked_draw(graph, k, room);
   const KeepGoing keep_going = watch(std::move(progress));
   std::optional<StratifiedSample> sample;
   std::vector<uint32_t> order;
   {
     nb::gil_scoped_release release;
-    sample = stratified_sample(graph, k, room, seed, stream, checked_threads(threads), keep_going);
+    sample = stratified_sample(graph, k, room, hits, seed, stream, checked_threads(threads), keep_going);
     order = sample->patterns.sorted();  // the order that it has
   }
   const size_t n = sample->weights.size(), m = order.size();
@@ -210,12 +210,12 @@ nb::dict draw_stratified(const Graph& graph, int k, size_t room, uint64_t seed, 
   auto [weights_out, weights] = make_array<double>({n});
   auto [ids_out, ids] = make_array<int32_t>({n});
   auto [counts_out, counts] = make_array<double>({m});
-  auto [exact_out, exact] = make_array<bool>({m});
+  auto [quality_out, quality] = make_array<uint8_t>({m});
   std::copy(sample->members.begin(), sample->members.end(), occurrences);
   std::copy(sample->weights.begin(), sample->weights.end(), weights);
   std::copy(sample->pattern.begin(), sample->pattern.end(), ids);
   std::copy(sample->counts.begin(), sample->counts.end(), counts);
-  std::copy(sample->exact.begin(), sample->exact.end(), exact);
+  std::transform(sample->quality.begin(), sample->quality.end(), quality, [](Quality q) { return static_cast<uint8_t>(q); });
   auto [types, edges, automorphisms] = pattern_arrays(sample->patterns, sample->automorphisms, order, k);
   nb::dict result;
   result["occurrences"] = occurrences_out;
@@ -225,7 +225,7 @@ nb::dict draw_stratified(const Graph& graph, int k, size_t room, uint64_t seed, 
   result["edges"] = edges;
   result["automorphisms"] = automorphisms;
   result["counts"] = counts_out;
-  result["exact"] = exact_out;
+  result["quality"] = quality_out;
   return result;
 }
 
@@ -245,7 +245,7 @@ void bind_sampling(nanobind::module_& m) {
         "threads"_a, "progress"_a.none());
   m.def("nrs", &draw_nrs, "graph"_a, "k"_a, "count"_a, "weighting"_a, "seed"_a, "stream"_a, "threads"_a,
         "progress"_a.none());
-  m.def("stratified", &draw_stratified, "graph"_a, "k"_a, "room"_a, "seed"_a, "stream"_a, "threads"_a,
+  m.def("stratified", &draw_stratified, "graph"_a, "k"_a, "room"_a, "hits"_a, "seed"_a, "stream"_a, "threads"_a,
         "progress"_a.none());
   m.def("sample_tree", &draw_from_tree, "graph"_a, "k"_a, "count"_a, "probabilities"_a, "capacity"_a, "weighting"_a,
         "seed"_a, "stream"_a, "trie"_a, "threads"_a, "progress"_a.none());

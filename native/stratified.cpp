@@ -8,58 +8,14 @@
 #include "canonical.hpp"
 #include "classify.hpp"
 #include "random.hpp"
+#include "rooted_counts.hpp"
+#include "stratified_levels.hpp"
 
 namespace grade {
 namespace {
 
 constexpr double kUnknown = 1e-3;   // share of a pattern that the pilot did not meet
-constexpr double kUnit = 1 << 20;   // weights are added up as whole numbers of 1 / kUnit: in any order the same
 constexpr size_t kPilotShare = 4;   // the pilot has a fourth of the room
-
-using Nodes = std::array<uint32_t, kMaxSize>;  // core numbers, ascending
-
-struct Kept {
-  Nodes nodes;
-  double weight, priority;
-};
-
-// The occurrences of one pattern that are kept.
-struct List {
-  std::vector<Kept> kept;
-  double dropped = 0;  // the largest priority that was dropped
-  uint64_t found = 0;
-  unsigned __int128 total = 0;  // of all weights, in 1 / kUnit
-  bool all_exact = true;        // every weight is 1 and every occurrence is found
-
-  void thin(size_t most, int k) {
-    if (kept.size() <= most) return;
-    auto before = [k](const Kept& x, const Kept& y) {
-      if (x.priority != y.priority) return x.priority > y.priority;
-      return std::lexicographical_compare(x.nodes.begin(), x.nodes.begin() + k, y.nodes.begin(), y.nodes.begin() + k);
-    };
-    std::nth_element(kept.begin(), kept.begin() + static_cast<int64_t>(most), kept.end(), before);
-    for (size_t i = most; i < kept.size(); ++i) dropped = std::max(dropped, kept[i].priority);
-    kept.resize(most);
-  }
-  double sum() const { return static_cast<double>(total) / kUnit; }
-};
-
-// How well a pattern is covered.
-struct Cover {
-  double share;
-  bool exact;
-};
-
-struct Level {
-  int k;
-  PatternMap patterns;  // in the order of their codes
-  std::vector<uint64_t> automorphisms;
-  std::vector<List> lists;
-  bool exact(size_t id) const { return lists[id].all_exact && lists[id].dropped == 0; }
-  Cover cover(size_t id) const {
-    return {std::min(static_cast<double>(lists[id].kept.size()) / std::max(lists[id].sum(), 1.0), 1.0), exact(id)};
-  }
-};
 
 // What a level says of patterns, to weigh what grows from them.
 class Guide {
@@ -378,25 +334,77 @@ struct Growth {
   }
 };
 
+// The occurrences of the patterns of a level that are all kept, in the order of their canonical forms.
+CompleteLists complete_lists(const Graph& graph, const Level& level) {
+  CompleteLists complete(level.k);
+  InducedSubgraph induced(graph);
+  Canonicalizer canonicalize;
+  SmallGraph raw;
+  for (uint32_t id = 0; id < level.lists.size(); ++id) {
+    if (!level.exact(id)) continue;
+    complete.patterns.insert(level.patterns.at(id));
+    std::vector<uint32_t>& nodes = complete.nodes.emplace_back();
+    for (const Kept& kept : level.lists[id].kept) {
+      induced({kept.nodes.data(), static_cast<size_t>(level.k)}, raw);
+      const CanonicalForm form = canonicalize(raw);
+      for (int place = 0; place < level.k; ++place) nodes.push_back(kept.nodes[form.order[place]]);
+    }
+  }
+  return complete;
+}
+
+// Better counts of the patterns of the last level that are not exact, where there is one.
+std::vector<RootedCount> better_counts(const Graph& graph, std::vector<Level>& levels, uint64_t hits, uint64_t seed,
+                                       uint64_t stream, int threads, const KeepGoing& keep_going) {
+  Level& last = levels.back();
+  std::vector<RootedCount> better(last.lists.size());
+  std::vector<CompleteLists> complete(2, CompleteLists(1));  // [size]
+  for (size_t at = 0; at + 1 < levels.size(); ++at) {
+    complete.push_back(complete_lists(graph, levels[at]));
+    levels[at].lists.clear();
+  }
+  std::vector<RootedTask> tasks;
+  InducedSubgraph induced(graph);
+  Canonicalizer canonicalize;
+  SmallGraph raw;
+  for (uint32_t id = 0; id < last.lists.size(); ++id) {
+    if (last.lists[id].all_exact) continue;
+    const Nodes& nodes = last.lists[id].kept.front().nodes;
+    induced({nodes.data(), static_cast<size_t>(last.k)}, raw);
+    const CanonicalForm form = canonicalize(raw);
+    RootedTask task{id, last.automorphisms[id], {}};
+    for (int place = 0; place < last.k; ++place) task.nodes[place] = nodes[form.order[place]];
+    tasks.push_back(task);
+  }
+  const auto counts = rooted_counts(graph, complete, last.patterns, tasks, hits, seed, stream, threads, keep_going);
+  for (size_t at = 0; at < tasks.size(); ++at) better[tasks[at].pattern] = counts[at];
+  return better;
+}
+
 }  // namespace
 
-StratifiedSample stratified_sample(const Graph& graph, int k, size_t room, uint64_t seed, uint64_t stream, int threads,
-                                   const KeepGoing& keep_going) {
+StratifiedSample stratified_sample(const Graph& graph, int k, size_t room, uint64_t hits, uint64_t seed,
+                                   uint64_t stream, int threads, const KeepGoing& keep_going) {
   Random names{seed, stream, 0x5741};
   const std::vector<Level> pilot =
       Growth{graph, std::max<size_t>(room / kPilotShare, 1), threads, keep_going}.run(k - 1, names.bits(), nullptr);
   std::vector<Level> levels = Growth{graph, room, threads, keep_going}.run(k, names.bits(), &pilot);
   Level& last = levels.back();
-  StratifiedSample result{{}, {}, {}, last.patterns, last.automorphisms, {}, {}};
-  for (uint32_t id = 0; id < last.lists.size(); ++id) {
-    List& list = last.lists[id];
-    const double total = list.sum();
-    result.counts.push_back(total);
-    result.exact.push_back(list.all_exact);
-    double kept_total = 0;
+  for (List& list : last.lists) {
     std::sort(list.kept.begin(), list.kept.end(), [k](const Kept& x, const Kept& y) {
       return std::lexicographical_compare(x.nodes.begin(), x.nodes.begin() + k, y.nodes.begin(), y.nodes.begin() + k);
     });
+  }
+  std::vector<RootedCount> better(last.lists.size());
+  if (hits > 0) better = better_counts(graph, levels, hits, seed, stream, threads, keep_going);
+  StratifiedSample result{{}, {}, {}, last.patterns, last.automorphisms, {}, {}};
+  for (uint32_t id = 0; id < last.lists.size(); ++id) {
+    List& list = last.lists[id];
+    const bool improved = better[id].quality != Quality::kNone;
+    const double total = improved ? better[id].count : list.sum();
+    result.counts.push_back(total);
+    result.quality.push_back(list.all_exact ? Quality::kExact : better[id].quality);
+    double kept_total = 0;
     for (const Kept& kept : list.kept) kept_total += kept.weight;
     for (const Kept& kept : list.kept) {
       std::array<uint32_t, kMaxSize> ids;

@@ -14,6 +14,9 @@
 // Lists are thinned by priority sampling (Duffield, Lund and Thorup 2007): each occurrence has the priority W / u with u
 // uniform in (0, 1] by a hash of its nodes; those with the M largest are kept with the weight max(W, tau), tau being the
 // largest that was dropped. It is unbiased, and what matters stays.
+//
+// These estimates have no bound on their error. So counts that are not exact are made anew from the complete lists of
+// smaller patterns (rooted_counts.hpp), exactly or with a bound, where that takes a bounded number of steps.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +25,7 @@
 #include "graph.hpp"
 #include "parallel.hpp"
 #include "pattern_map.hpp"
+#include "rooted_counts.hpp"
 
 namespace grade {
 
@@ -32,11 +36,12 @@ struct StratifiedSample {
   PatternMap patterns;            // canonical forms, in the order of their codes
   std::vector<uint64_t> automorphisms;
   std::vector<double> counts;     // [patterns] estimated
-  std::vector<uint8_t> exact;     // [patterns] whether that is the exact count
+  std::vector<Quality> quality;   // [patterns] of the counts
 };
 
 // About `room` occurrences are kept on each level; the lists of all patterns are as long, where they are not complete.
-StratifiedSample stratified_sample(const Graph& graph, int k, size_t room, uint64_t seed, uint64_t stream, int threads,
-                                   const KeepGoing& keep_going);
+// `hits` are the embeddings drawn for a count with a bound; with 0 there are none of these.
+StratifiedSample stratified_sample(const Graph& graph, int k, size_t room, uint64_t hits, uint64_t seed,
+                                   uint64_t stream, int threads, const KeepGoing& keep_going);
 
 }  // namespace grade

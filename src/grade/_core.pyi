@@ -254,13 +254,14 @@ def stratified(
     graph: Graph,
     k: int,
     room: int,
+    hits: int,
     seed: int,
     stream: int,
     threads: int,
     progress: Callable[..., bool | None] | None,
 ) -> dict[str, Any]:
     """occurrences [n, k], weights [n], pattern_ids [n], node_types [m, k], edges [m, k, k], automorphisms [m], counts
-    [m], exact [m]."""
+    [m], quality [m]: 0 no bound on the error, 1 bounded, 2 exact."""
 
 def connected_parts(
     node_types: NDArray[np.uint16],

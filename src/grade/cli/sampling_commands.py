@@ -91,5 +91,12 @@ def sample(settings: SampleSettings, output: OutputSettings) -> None:
             yield f"acceptance rate: {data['acceptance_rate']:.3g}"
         if "effective_r" in data:
             yield f"effective r: {data['effective_r']:.3f}, {data['leaves']:,} leaves in {data['passes']:,} passes"
+        if "exact_patterns" in data:
+            bounded, exact = data["bounded_patterns"], data["exact_patterns"]
+            other = len(result.patterns) - exact - bounded
+            yield (
+                f"counts: {exact:,} are exact, {bounded:,} within {100 * data['error']:g} % (confidence"
+                f" {100 * data['confidence']:g} %), {other:,} are estimates without a bound"
+            )
 
     show(output, data, lines)

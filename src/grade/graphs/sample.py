@@ -28,12 +28,14 @@ KIND = FolderKind(
     "draw it again with 'grade sample'",
 )
 PARTS = "parts.npz"
+ERRORS = "errors.npy"
 DTYPES: dict[str, np.dtype[Any]] = {
     "occurrences": np.dtype(np.uint32),
     "weights": np.dtype(np.float64),
     "pattern_ids": np.dtype(np.int32),
     "node_types": np.dtype(np.uint16),
     "edges": np.dtype(np.uint8),
+    "errors": np.dtype(np.float64),
 }
 
 
@@ -50,6 +52,9 @@ class SubgraphSample:
     patterns: PatternTable  # the distinct patterns of the occurrences
     drawn: dict[str, Any] = field(default_factory=dict)  # method, seed, count, density, seconds, ...
     parts: PartCounts | None = None  # exact counts of all small subgraphs of the set
+    errors: NDArray[np.float64] | None = (
+        None  # [patterns] bound on the relative error of their counts; infinite: none
+    )
 
     @property
     def size(self) -> int:
@@ -72,11 +77,12 @@ class SubgraphSample:
     def columns(self) -> dict[str, list[Any]]:
         """The drawn patterns column by column, the most frequent first."""
         order = np.argsort(-self.weighted_counts, kind="stable").tolist()
-        return {
+        columns = {
             "key": [self.patterns[row].key for row in order],
             "drawn": self.counts[order].tolist(),
             "weight": self.weighted_counts[order].tolist(),
         }
+        return columns if self.errors is None else {**columns, "error": self.errors[order].tolist()}
 
     def to_pandas(self) -> Any:
         """The drawn patterns as a pandas.DataFrame, the most frequent first."""
@@ -127,6 +133,8 @@ def save_sample(sample: SubgraphSample, folder: str | os.PathLike[str]) -> None:
             np.save(temporary / f"{name}.npy", array.astype(DTYPES[name], copy=False), allow_pickle=False)
         if sample.parts is not None:
             np.savez_compressed(temporary / PARTS, allow_pickle=False, **sample.parts.to_arrays())
+        if sample.errors is not None:
+            np.save(temporary / ERRORS, sample.errors, allow_pickle=False)
         write_description(temporary, DESCRIPTION, description)
 
 
@@ -164,7 +172,9 @@ def load_sample(folder: str | os.PathLike[str]) -> SubgraphSample:
         raise KIND.damaged(place, "an occurrence is of no pattern")
     if not (np.isfinite(weights).all() and (weights > 0).all()):
         raise KIND.damaged(place, "a weight is not a positive number")
-    return SubgraphSample(arrays["occurrences"], weights, ids, table, drawn, read_parts(place))
+    return SubgraphSample(
+        arrays["occurrences"], weights, ids, table, drawn, read_parts(place), read_errors(place, distinct)
+    )
 
 
 def read_parts(folder: Path) -> PartCounts | None:
@@ -188,6 +198,16 @@ def read_parts(folder: Path) -> PartCounts | None:
     if parts is None or not whole or list(parts.counts.tables) != list(range(1, parts.size + 1)):
         raise KIND.damaged(folder, f"{PARTS} is not a list of counts")
     return parts
+
+
+def read_errors(folder: Path, patterns: int) -> NDArray[np.float64] | None:
+    """The bounds on the errors of the counts, where the sample has them."""
+    if not (folder / ERRORS).exists():
+        return None
+    errors = read_array(folder, "errors", (patterns,))
+    if not (errors >= 0).all():
+        raise KIND.damaged(folder, "a bound on an error is not 0 or more")
+    return errors
 
 
 def check_sample_target(folder: str | os.PathLike[str]) -> None:

@@ -5,6 +5,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from grade import _core
 from grade.engine import LOCAL, Crew, Engine, Part
 from grade.errors import InputError
@@ -130,6 +132,9 @@ def sample(
         result = replace(result, parts=counted)
     result.drawn.update(method=method, seed=seed, k=k, count=len(result), weighting=weighting)
     result.drawn.update(patterns=len(result.patterns), set=graphs.origin, seconds=time.perf_counter() - begin)
+    if result.errors is not None:
+        exact, bounded = int((result.errors == 0).sum()), int(np.isfinite(result.errors).sum())
+        result.drawn.update(exact_patterns=exact, bounded_patterns=bounded - exact)
     if known is not None:
         result.drawn["density"] = reached_density(result.patterns, known)
     return result

@@ -67,13 +67,16 @@ class Draw:
     facts: dict[str, Any] = field(default_factory=dict)
     pattern_ids: NDArray[np.int32] | None = None  # [n] rows of `patterns`
     patterns: PatternTable | None = None
+    errors: NDArray[np.float64] | None = None  # [patterns] as in `SubgraphSample`
 
     def classified(self, spread: Spread) -> SubgraphSample:
         """The draw with the patterns of its occurrences."""
         ids, patterns = self.pattern_ids, self.patterns
         if ids is None or patterns is None:
             ids, patterns = classify(spread, self.occurrences)
-        return SubgraphSample(self.occurrences, self.weights, ids, patterns, dict(self.facts))
+        return SubgraphSample(
+            self.occurrences, self.weights, ids, patterns, dict(self.facts), errors=self.errors
+        )
 
 
 def classify(spread: Spread, occurrences: NDArray[np.uint32]) -> tuple[NDArray[np.int32], PatternTable]:
