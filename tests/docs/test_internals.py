@@ -51,9 +51,11 @@ def test_the_walk_is_that_of_a_run(tmp_path: Path) -> None:
         [sys.executable, "-c", TRACE, *command], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     called = set(json.loads(done.stdout.splitlines()[-1]))
-    walk, helpers = listed("These files of"), listed("The other files")
+    walk, helpers = listed("A run calls functions in"), listed("The other ")
     assert len(walk) <= 25
     assert {*walk, *helpers} == called
+    assert f"in {len(called)} files of `src/grade/`. These {len(walk)} are the walk" in PAGE.read_text()
+    assert f"The other {len(helpers)} " in PAGE.read_text()
 
 
 def test_no_file_name_occurs_twice() -> None:
