@@ -1,5 +1,7 @@
 """The page of the rows that run.py made."""
 
+import csv
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,8 @@ LOOKED_AT = {
     }.items()
     for name in names.split()
 }
+
+ACCURACY = Path(__file__).parents[1] / "accuracy" / "results" / "results.csv"
 
 Cells = dict[tuple[str, int], dict[str, list[dict[str, Any]]]]
 
@@ -58,6 +62,45 @@ def table(cells: Cells) -> list[str]:
     return lines
 
 
+def diffusion(cells: Cells) -> list[str]:
+    """DisCo-E beside what the other estimators reach; its paths are long, so that some patterns are scored."""
+    columns = ["frequency", "parts", "default", "disco", "disco-paper"]
+    lines = [
+        "| set | k | patterns | scored | " + " | ".join(columns) + " |",
+        "|" + "---|" * (4 + len(columns)),
+    ]
+    for (name, k), found in cells.items():
+        scored = [row["scored"] for e in ("disco", "disco-paper") for row in found.get(e, [])]
+        if scored:
+            texts = [
+                f"{mean(found[c]):.3f} / {mean(found[c], 'kendall'):.3f}" if c in found else "-"
+                for c in columns
+            ]
+            patterns = next(iter(found.values()))[0]["patterns"]
+            lines.append(f"| {name} | {k} | {patterns:,} | {min(scored):,} | {' | '.join(texts)} |")
+    return [*lines, ""]
+
+
+def beside_first_version(cells: Cells, before: Path) -> list[str]:
+    """Rho of the default of version 0.1 and of the present one, all seeds."""
+    wanted = {"sampler": "rand-esu", "estimator": "autoregressive", "density": "0.1"}
+    wanted |= {"variant": "default", "scoring": "default"}
+    with before.open(newline="") as file:
+        rows = [
+            row for row in csv.DictReader(file) if all(row[name] == value for name, value in wanted.items())
+        ]
+    lines = ["| set | k | 0.1 | default | seeds | parts |", "|---|---|---|---|---|---|"]
+    for row in rows:
+        name = {"nlp": "nas-bench-nlp"}.get(row["set"], row["set"])
+        found = cells.get((name, int(row["k"])), {})
+        if "default" in found:
+            now, seeds, parts = mean(found["default"]), len(found["default"]), mean(found["parts"])
+            lines.append(
+                f"| {name} | {row['k']} | {float(row['spearman']):.3f} | {now:.3f} | {seeds} | {parts:.3f} |"
+            )
+    return [*lines, ""]
+
+
 def one_left_out(cells: Cells, settings: list[str]) -> list[str]:
     """For each set, the setting with the highest mean rho on the other sets, and what it brings on this one."""
     rho: dict[str, dict[str, float]] = {}  # by set, the mean over sizes of those that have all settings
@@ -99,6 +142,17 @@ def page(rows: list[dict[str, Any]], settings: list[str]) -> str:
             "## Samples that were looked at while the posterior was designed",
             "",
             *table(seen),
+            "## DisCo-E",
+            "",
+            "`disco` is its default preset, with the counts of parts and of the sample; `disco-paper` is the paper's",
+            "network and score, from the sample alone, for at most 6,000 steps. All samples.",
+            "",
+            *diffusion(cells_of(rows)),
+            "## Beside version 0.1",
+            "",
+            "The default then: five networks, [accuracy](../../accuracy/results/results.md), means of three seeds.",
+            "",
+            *beside_first_version(cells_of(rows), ACCURACY),
             "## Settings chosen on the other sets",
             "",
             "Rho of `parts` and of what it could do otherwise, the means over the sizes of a set; fresh samples only.",
