@@ -145,14 +145,15 @@ class NodeSets {
 // [begin, end) rows of the occurrences of each graph that has any. The rows must be ordered by graph.
 std::vector<std::pair<size_t, size_t>> rows_by_graph(const Graph& graph, int k, std::span<const uint32_t> occurrences) {
   std::vector<std::pair<size_t, size_t>> ranges;
-  uint32_t last = UINT32_MAX;
+  uint32_t begin = 0, end = 0;  // ids of the last graph
   for (size_t row = 0; row * k < occurrences.size(); ++row) {
-    if (occurrences[row * k] >= graph.nodes()) throw BadInput("an occurrence names a node that the graph set does not have");
-    const uint32_t owner = graph.graph_of(occurrences[row * k]);
-    if (owner != last) {
-      if (last != UINT32_MAX && owner < last) throw BadInput("the occurrences are not ordered by graph");
+    const uint32_t node = occurrences[row * k];
+    if (node >= graph.nodes()) throw BadInput("an occurrence names a node that the graph set does not have");
+    if (node < begin) throw BadInput("the occurrences are not ordered by graph");
+    if (node >= end) {
+      const uint32_t owner = graph.graph_of(node);
+      begin = graph.begin_of(owner), end = graph.end_of(owner);
       ranges.push_back({row, row});
-      last = owner;
     }
     ranges.back().second = row + 1;
   }
@@ -261,17 +262,17 @@ Grown expand(const Graph& graph, int k, std::span<const uint32_t> occurrences, s
     }
   });
 
-  size_t rows = 0;
-  for (const auto& [first, last, shard] : parts) rows += blocks[first].shards[shard].weights.size();
-  Grown result;
-  result.occurrences.reserve(rows * (k + 1));
-  result.weights.reserve(rows);
-  for (const auto& [first, last, shard] : parts) {
-    NodeSets& sets = blocks[first].shards[shard];
-    result.occurrences.insert(result.occurrences.end(), sets.rows.begin(), sets.rows.end());
-    result.weights.insert(result.weights.end(), sets.weights.begin(), sets.weights.end());
-    sets = NodeSets(0);
+  std::vector<size_t> begin_of(parts.size() + 1, 0);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    begin_of[i + 1] = begin_of[i] + blocks[parts[i].first].shards[parts[i].shard].weights.size();
   }
+  Grown result{std::vector<uint32_t>(begin_of.back() * (k + 1)), std::vector<double>(begin_of.back())};
+  parallel_chunks(parts.size(), 1, threads, keep_going, [&](int, size_t i, size_t, const std::atomic<bool>&) {
+    NodeSets& sets = blocks[parts[i].first].shards[parts[i].shard];
+    std::copy(sets.rows.begin(), sets.rows.end(), result.occurrences.begin() + begin_of[i] * (k + 1));
+    std::copy(sets.weights.begin(), sets.weights.end(), result.weights.begin() + begin_of[i]);
+    sets = NodeSets(0);
+  });
   return result;
 }
 

@@ -10,7 +10,7 @@ from grade.errors import InputError
 from grade.graphs import GraphSet, Pattern
 from grade.sampling.census import take_census
 from grade.search import Constraints
-from grade.search.constraints import distances_to
+from grade.search.constraints import distances_to, of_nodes
 from tests.native.test_census import random_set
 from tests.search.test_beam import search
 
@@ -73,12 +73,17 @@ def test_exactly_the_patterns_that_satisfy_it_are_found(
     assert {p.key: c for p, c in zip(found.patterns, found.counts, strict=True)} == expected
 
 
-def test_distances_are_those_of_a_breadth_first_search(graphs: GraphSet) -> None:
+@pytest.mark.parametrize("piece", [7, 1 << 18])
+def test_distances_are_those_of_a_breadth_first_search(
+    graphs: GraphSet, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import networkx
 
     from grade.sources.networkx_graphs import to_networkx
 
-    wanted = np.asarray(graphs.node_types) == 3
+    monkeypatch.setattr("grade.search.constraints.PIECE", piece)
+    wanted = of_nodes(graphs, np.arange(len(graphs.node_vocabulary)) == 3)
+    assert np.array_equal(wanted, graphs.node_types == 3)
     distance = distances_to(graphs, wanted, 3)
     for index in range(len(graphs)):
         graph = to_networkx(graphs, index)

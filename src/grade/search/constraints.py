@@ -21,6 +21,7 @@ from grade.graphs.strings import ranges
 from grade.settings.parameters import PARAMETER, Parameter, Settings
 
 FAR = 255  # a distance beyond every search
+PIECE = 1 << 18  # nodes that are looked at together
 UNLIMITED = 10_000
 
 Verdict = NDArray[np.bool_]  # [patterns]
@@ -302,13 +303,15 @@ class Constraints(Settings):
         """[nodes] whether a node may be added; empty where every node may."""
         if not (self.only or self.never):
             return np.zeros(0, np.uint8)
-        return self.allowed_types(graphs)[graphs.node_types].astype(np.uint8)
+        return of_nodes(graphs, self.allowed_types(graphs))
 
     def rarest_wish(self, graphs: GraphSet) -> str | None:
         """The required type with the fewest nodes; None where no type is required."""
         if len(self.contains) < 2:
             return self.contains[0] if self.contains else None
-        nodes = np.bincount(graphs.node_types, minlength=len(graphs.node_vocabulary))
+        nodes = np.zeros(len(graphs.node_vocabulary), np.int64)
+        for begin in range(0, graphs.nodes, PIECE):
+            nodes += np.bincount(graphs.node_types[begin : begin + PIECE], minlength=len(nodes))
         return min(
             self.contains, key=lambda glob: nodes[matching_types([glob], graphs.node_vocabulary)].sum()
         )
@@ -320,22 +323,31 @@ class Constraints(Settings):
         """
         if wish is None:
             return np.zeros(0, np.uint8)
-        return distances_to(graphs, matching_types([wish], graphs.node_vocabulary)[graphs.node_types], steps)
+        return distances_to(graphs, of_nodes(graphs, matching_types([wish], graphs.node_vocabulary)), steps)
 
 
-def distances_to(graphs: GraphSet, wanted: NDArray[np.bool_], steps: int) -> NDArray[np.uint8]:
-    """[nodes] breadth-first distance to the nearest wanted node, FAR beyond this many steps."""
-    distance = np.where(wanted, 0, FAR).astype(np.uint8)
-    frontier = np.flatnonzero(wanted)
+def of_nodes(graphs: GraphSet, of_types: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """[nodes] the flag of each node's type, made in pieces: indices of a large set would take eight bytes a node."""
+    flags = np.empty(graphs.nodes, np.uint8)
+    for begin in range(0, graphs.nodes, PIECE):
+        flags[begin : begin + PIECE] = of_types[graphs.node_types[begin : begin + PIECE]]
+    return flags
+
+
+def distances_to(graphs: GraphSet, wanted: NDArray[np.uint8], steps: int) -> NDArray[np.uint8]:
+    """[nodes] breadth-first distance to the nearest wanted node, FAR beyond this many steps.
+
+    Nodes are looked at in pieces, so that a large set takes one byte a node and little more.
+    """
+    distance = np.where(wanted, np.uint8(0), np.uint8(FAR))
     for step in range(1, min(steps, FAR - 1) + 1):
-        reached = []
-        for offsets, ends in (
-            (graphs.out_offsets, graphs.out_targets),
-            (graphs.in_offsets, graphs.in_sources),
-        ):
-            degrees = offsets[frontier + 1] - offsets[frontier]
-            reached.append(ends[ranges(np.asarray(offsets[frontier]), degrees)])
-        frontier = np.unique(np.concatenate(reached)).astype(np.int64)
-        frontier = frontier[distance[frontier] == FAR]
-        distance[frontier] = step
+        for begin in range(0, graphs.nodes, PIECE):
+            frontier = begin + np.flatnonzero(distance[begin : begin + PIECE] == step - 1)
+            for offsets, ends in (
+                (graphs.out_offsets, graphs.out_targets),
+                (graphs.in_offsets, graphs.in_sources),
+            ):
+                begins = np.asarray(offsets[frontier])
+                reached = ends[ranges(begins, offsets[frontier + 1] - begins)]
+                distance[reached[distance[reached] == FAR]] = step
     return distance

@@ -102,19 +102,31 @@ class Limits:
     def of(self, part: Part) -> NativeLimits:
         """As the native core takes them, of one block of graphs."""
         constraints, graphs = self.constraints, part.graphs
-        if part.known.get("limits", (None,))[0] != self:
+        known = part.known.get("limits")  # of another step: the first of a search leaves the most
+        if known is None or known.asked != (constraints, self.wish) or known.steps_left < self.steps_left:
             near = constraints.distances(graphs, self.steps_left + 1, self.wish)
-            part.known["limits"] = (self, constraints.allowed_nodes(graphs), near)
-        _, allowed, distances = part.known["limits"]
+            allowed = constraints.allowed_nodes(graphs)
+            known = KnownLimits((constraints, self.wish), self.steps_left, allowed, near)
+            part.known["limits"] = known
         return (
-            allowed,
-            distances,
+            known.allowed,
+            known.distances,
             self.steps_left,
             constraints.max_in_degree or UNLIMITED,
             constraints.max_out_degree or UNLIMITED,
             constraints.max_edges or UNLIMITED,
             graphs.fusible_index if constraints.fusible else None,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class KnownLimits:
+    """What was found out of the nodes of a block once."""
+
+    asked: tuple[Constraints, str | None]
+    steps_left: int  # distances beyond are not told apart
+    allowed: NDArray[np.uint8]  # [nodes]
+    distances: NDArray[np.uint8]  # [nodes]
 
 
 @dataclass(frozen=True, eq=False)
