@@ -41,7 +41,7 @@ TICK = os.sysconf("SC_CLK_TCK")
 def block_of(graphs: GraphSet) -> Part:
     """The first block of the set."""
     first, last = bounds_of(graphs)[0]
-    return Part(graphs.slice(first, last), first, 0)
+    return Part(graphs.slice(first, last), int(graphs.node_offsets[first]))
 
 
 def sent(part: Part) -> list[dict[str, Any]]:

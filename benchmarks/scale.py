@@ -10,6 +10,7 @@ it is asked for again; its cell then has the time of all its parts.
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -113,7 +114,8 @@ def main() -> None:
             key = f"{nodes:g} {name}"
             if not wanted or cells.get(key, {}).get("ended") == "":
                 continue
-            found = measured(command, given.seconds) | {"commit": machine()["commit"]}
+            now = machine()
+            found = {"commit": now["commit"], "load": now["load_at_start"], **measured(command, given.seconds)}
             if cells.get(key, {}).get("ended", "").startswith("killed") and name.startswith("mine"):
                 found["processor_s"] = round(found["processor_s"] + cells[key]["processor_s"], 1)
             cells = {**(json.loads(kept.read_text()) if kept.exists() else {}), key: found}
@@ -128,11 +130,13 @@ def main() -> None:
             row[f"{nodes:g} M: peak MB"] = cell.get("ended") or cell.get("peak_mb", "")
         if len(set(row.values())) > 2:
             table.append(row)
+    loads = [cell["load"] / (os.cpu_count() or 1) for cell in cells.values() if "load" in cell] or [0.0]
     notes = [
         "Sets of `experiments/scale/generate.py`: 314 node types, 1,980 nodes a graph in the mean; `build` makes them.",
         "Peak memory counts pages of mapped files. `mine` is to 8 nodes with a beam of 1,000;"
         f" demo: `{' '.join(DEMO)}`; the number after it is `--memory`.",
-        "Other work ran on the machine: processor time is as much as doubled by it. Empty cells were not run.",
+        "Other work ran on the machine, which as much as doubles processor time: processes per core that wanted to run"
+        f" when a cell began: {min(loads):.0f} to {max(loads):.0f}. Empty cells were not run.",
         "Commits on which the cells were measured: "
         + ", ".join(sorted({c.get("commit", "earlier") for c in cells.values()}))
         + ".",

@@ -109,7 +109,7 @@ def test_a_wrong_token_is_refused_with_one_sentence(cluster: Cluster, zoo: Path,
     )
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert f"grade: The Ray cluster {cluster.address} does not let this process in" in done.stderr
+    assert f"grade: The Ray cluster {cluster.address} refuses this process (" in done.stderr
 
 
 def test_ctrl_c_ends_with_one_line_and_stops_the_tasks(cluster: Cluster, tmp_path: Path) -> None:

@@ -23,7 +23,9 @@ def chains(number: int, tail: int) -> GraphSet:
     )
 
 
-def test_loops_are_part_of_a_nodes_kind() -> None:
+@pytest.mark.parametrize("piece", [1, 2, 1 << 18])
+def test_loops_are_part_of_a_nodes_kind(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grade.sampling.part_census.PIECE", piece)
     graphs = GraphSet.from_edges(
         node_counts=[3],
         node_types=[0, 0, 0],
@@ -38,6 +40,16 @@ def test_loops_are_part_of_a_nodes_kind() -> None:
         "0/": 2.0,
         "0/0>0:2": 1.0,
     }
+
+
+def test_sizes_with_more_patterns_than_are_held_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = chains(2, 0)
+    # 3 patterns of 2 nodes and 2 of 3 nodes: by their growth, 4/3 of 4 nodes
+    monkeypatch.setattr("grade.sampling.part_census.MOST_HELD", 1)
+    assert count_parts(graphs, 4, thrifty=True).size == 3
+    assert count_parts(graphs, 4).size == 4
+    monkeypatch.setattr("grade.sampling.part_census.MOST_HELD", 2)
+    assert count_parts(graphs, 4, thrifty=True).size == 4
 
 
 def test_a_sample_brings_its_parts_along(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ occurrences.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grade import _core
 from grade.engine import LOCAL, Crew, Engine, Part
@@ -15,6 +16,9 @@ from grade.sampling.census import CountedPatterns, add_counts, take_census
 MOST_OCCURRENCES = 100_000_000  # whose neighbours are counted, one by one: some seconds
 MOST_COUNTED = 1_000_000_000  # occurrences of one size that are counted: some seconds
 MOST_PATTERNS = 50_000  # of one size of more than `FEW_NODES` nodes: they lie in every sample and model
+MOST_HELD = 5_000_000  # patterns of one size: about a GB
+LOOPS = 256  # an edge type is a byte
+PIECE = 1 << 18  # nodes that are looked at together
 FEW_NODES, MOST_NODES = 5, 7  # of the largest parts, unless more are asked for
 
 
@@ -37,19 +41,16 @@ def count_parts(
     >>> count_parts(graphs, 2).counts.weights
     {1: array([1., 2.]), 2: array([2.])}
     """
-    owner = np.repeat(np.arange(graphs.nodes), np.diff(graphs.out_offsets))
-    loops = np.zeros(graphs.nodes, np.uint8)
-    own = graphs.out_targets == owner
-    loops[owner[own]] = graphs.out_types[own]
-    counts = np.bincount(graphs.node_types.astype(np.int64) * 256 + loops)  # an edge type is a byte
+    counts = count_nodes(graphs)
     kinds = np.flatnonzero(counts)
-    tables = {1: PatternTable.canonical(kinds[:, None] // 256, kinds[:, None, None] % 256)}
+    tables = {1: PatternTable.canonical(kinds[:, None] // LOOPS, kinds[:, None, None] % LOOPS)}
     weights = {1: counts[kinds].astype(np.float64)}
     last, before = graphs.nodes, graphs.nodes
     for k in range(2, size + 1):
         if thrifty and k > 3 and last * last > MOST_COUNTED * max(before, 1):
             break
-        if thrifty and k > FEW_NODES and len(tables[k - 1]) ** 2 > MOST_PATTERNS * len(tables[k - 2]):
+        most = MOST_PATTERNS if k > FEW_NODES else MOST_HELD
+        if thrifty and k > 3 and len(tables[k - 1]) ** 2 > most * len(tables[k - 2]):
             break
         census = take_census(graphs, k, threads, progress, engine)
         tables[k], weights[k] = census.patterns, census.counts.astype(np.float64)
@@ -63,6 +64,20 @@ def count_parts(
         types, edges, automorphisms, numbers = spread.merged(counted, add_counts)
         touched[k], sums[k] = PatternTable(types, edges, automorphisms), numbers.astype(np.float64)
     return PartCounts(Counts(tables, weights), Counts(touched, sums) if touched else None)
+
+
+def count_nodes(graphs: GraphSet) -> NDArray[np.int64]:
+    """[types * LOOPS] nodes by their type and that of the edge to themselves, found piece by piece."""
+    counts = np.zeros(len(graphs.node_vocabulary) * LOOPS, np.int64)
+    for begin in range(0, graphs.nodes, PIECE):
+        offsets = graphs.out_offsets[begin : begin + PIECE + 1]
+        edges = slice(int(offsets[0]), int(offsets[-1]))
+        owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        own = graphs.out_targets[edges] == owner + begin
+        kinds = graphs.node_types[begin : begin + PIECE].astype(np.int64) * LOOPS
+        kinds[owner[own]] += graphs.out_types[edges][own]
+        counts += np.bincount(kinds, minlength=len(counts))
+    return counts
 
 
 def count_neighbours(part: Part, crew: Crew, k: int) -> CountedPatterns:
