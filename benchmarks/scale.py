@@ -115,7 +115,11 @@ def main() -> None:
             if not wanted or cells.get(key, {}).get("ended") == "":
                 continue
             now = machine()
-            found = {"commit": now["commit"], "load": now["load_at_start"], **measured(command, given.seconds)}
+            found = {
+                "commit": now["commit"],
+                "load": now["load_at_start"],
+                **measured(command, given.seconds),
+            }
             if cells.get(key, {}).get("ended", "").startswith("killed") and name.startswith("mine"):
                 found["processor_s"] = round(found["processor_s"] + cells[key]["processor_s"], 1)
             cells = {**(json.loads(kept.read_text()) if kept.exists() else {}), key: found}
