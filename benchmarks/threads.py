@@ -12,7 +12,6 @@ import argparse
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 from common import machine, write_results
 from grade.graphs.storage import load_graph_set
