@@ -15,6 +15,7 @@ import typer
 
 PATIENCE = 10  # seconds of processor time until a command is interrupted as by Ctrl-C
 GRACE = 10  # such seconds until an interrupted command must have ended
+ROUNDING = 0.5  # such seconds between the time that ended the patience and the one that is reported
 LONGEST = (
     600.0  # seconds on the clock until one that waits for something counts as hung, however busy the machine
 )
@@ -62,7 +63,7 @@ def run(
         os.killpg(child, signal.SIGKILL)
     os.close(handle)
     _, status, usage = os.wait4(child, 0)
-    interrupted |= usage.ru_utime + usage.ru_stime >= patience
+    interrupted |= usage.ru_utime + usage.ru_stime >= patience - ROUNDING
     texts = [file.read_text(errors="surrogateescape") for file in (out, err)]
     return Ending(os.waitstatus_to_exitcode(status), *texts, usage.ru_maxrss * 1024, interrupted, hung)
 

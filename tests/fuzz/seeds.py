@@ -65,6 +65,30 @@ PATTERNS += ("0.0.0.0/0>1.1>2.2>3", "conv-relu: Conv -> Relu", "? -> Relu#1 -> R
 
 def make_seeds(folder: Path, run: Callable[..., object]) -> None:
     """Fill a folder; ``run`` runs a command in it."""
+    write_files(folder)
+    run("graphs", "build", "graphs.jsonl", "set")
+    run("graphs", "build", "graph.graphml", "other-set")
+    for suffix in ("npz", "parquet"):
+        run("census", "set", "-k", "4", "--out", f"census.{suffix}")
+    run("sample", "set", "-k", "4", "--count", "40", "--out", "sample")
+    run("fit", "sample", "--estimator", "frequency", "--out", "model-frequency")
+    for estimator in TINY:
+        estimate = ("--estimator", estimator, "--preset", "fast", *settings_of(estimator))
+        run("fit", "sample", *estimate, "--out", f"model-{estimator}")
+    half_a_fit(folder)
+    run("mine", *MINING, "--out", "run")
+    run("mine", *MINING, "--out", "tested-run")
+    for null in ("types", "degrees"):
+        run("significance", "tested-run", "-k", "4", "--draws", "5", "--null", null)
+    run("time", "tested-run", "--pattern", "1", "--pattern-only", "--shape", "1x2x4x4", *SPENT)
+    run("mine", *LAYERS, "--out", "layers-run")
+    run("time", "layers-run", "--pattern", "1", *SPENT)
+    run("blocks", "layers.onnx", "--out", "found-blocks")
+    run("time", "found-blocks", "--pattern", "1", *SPENT)
+
+
+def write_files(folder: Path) -> None:
+    """The files that people bring."""
     rng = np.random.default_rng(1)
     lines = []
     for number in range(5):
@@ -91,9 +115,7 @@ def make_seeds(folder: Path, run: Callable[..., object]) -> None:
         for name in ("circuit.v", "circuit.bench"):
             archive.write(folder / name, f"deep/{name}")
 
-    run("graphs", "build", "graphs.jsonl", "set")
-    run("graphs", "build", "graph.graphml", "other-set")
-    graphs = load(folder / "set")
+    graphs = load(folder / "graphs.jsonl")
     np.savez(
         folder / "arrays.npz",
         node_counts=graphs.node_counts,
@@ -116,23 +138,6 @@ def make_seeds(folder: Path, run: Callable[..., object]) -> None:
     (folder / "library.txt").write_text(
         "# fusions\nconv-relu: Conv -> Relu\nany-add: Conv* -> * -> Add\nhub: Add -> Relu#1; Add -> Relu#2\n"
     )
-    for suffix in ("npz", "parquet"):
-        run("census", "set", "-k", "4", "--out", f"census.{suffix}")
-    run("sample", "set", "-k", "4", "--count", "40", "--out", "sample")
-    run("fit", "sample", "--estimator", "frequency", "--out", "model-frequency")
-    for estimator in TINY:
-        estimate = ("--estimator", estimator, "--preset", "fast", *settings_of(estimator))
-        run("fit", "sample", *estimate, "--out", f"model-{estimator}")
-    half_a_fit(folder)
-    run("mine", *MINING, "--out", "run")
-    run("mine", *MINING, "--out", "tested-run")
-    for null in ("types", "degrees"):
-        run("significance", "tested-run", "-k", "4", "--draws", "5", "--null", null)
-    run("time", "tested-run", "--pattern", "1", "--pattern-only", "--shape", "1x2x4x4", *SPENT)
-    run("mine", *LAYERS, "--out", "layers-run")
-    run("time", "layers-run", "--pattern", "1", *SPENT)
-    run("blocks", "layers.onnx", "--out", "found-blocks")
-    run("time", "found-blocks", "--pattern", "1", *SPENT)
 
 
 def half_a_fit(folder: Path) -> None:

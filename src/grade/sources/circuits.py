@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.settings import ReadSettings
+from grade.sources.archives import archived
 from grade.sources.operator_graph import MAX_OPERATORS, OperatorGraph, Value
 from grade.sources.readers import Item, reader
 from grade.sources.source_registry import source
@@ -57,7 +58,8 @@ def read_netlists(path: str, settings: ReadSettings | None = None) -> Iterator[G
     """The circuit of a file, or all circuits of an archive."""
     choices = settings or ReadSettings()
     try:
-        for name, text in texts(Path(path)):
+        found = texts(Path(path))
+        for name, text in archived(path, found) if Path(path).suffix.lower() in ARCHIVES else found:
             try:
                 read = read_bench(text) if name.lower().endswith(".bench") else read_modules(text)
                 for module, graph in read:
@@ -65,7 +67,7 @@ def read_netlists(path: str, settings: ReadSettings | None = None) -> Iterator[G
             except (InputError, RecursionError) as error:
                 reason = error if isinstance(error, InputError) else "it is nested too deep"
                 raise InputError(f"{name} is not a netlist that GraDE reads ({reason}).") from None
-    except (OSError, EOFError, zipfile.BadZipFile) as error:
+    except OSError as error:
         raise InputError(f"{path} cannot be read ({error}); check that it is whole.") from None
 
 

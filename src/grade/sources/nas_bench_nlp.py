@@ -21,6 +21,7 @@ from typing import Any
 
 from grade.errors import InputError
 from grade.graphs import GraphSet
+from grade.sources.archives import archived
 from grade.sources.source_registry import source
 
 INPUTS = ("x", "h_prev_0", "h_prev_1", "h_prev_2")
@@ -85,7 +86,7 @@ def read_recipes(path: Path) -> Iterator[tuple[str, str]]:
     """(model, recipe string) of every model in the released archive or in a JSON file, plain or gzipped."""
     try:
         if zipfile.is_zipfile(path):
-            yield from read_archive(path)
+            yield from archived(path, read_archive(path))
             return
         with path.open("rb") as file:
             zipped = file.read(2) == b"\x1f\x8b"
@@ -93,7 +94,7 @@ def read_recipes(path: Path) -> Iterator[tuple[str, str]]:
             content = parse_json(file.read(MAX_BYTES + 1), path, path.name)
     except FileNotFoundError:
         raise InputError(f"There is no file {path}; give the NAS-Bench-NLP archive or its recipes.") from None
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read ({error}); get the NAS-Bench-NLP archive again.") from error
     recipes = content.get("recepie") if isinstance(content, dict) else None
     if not isinstance(recipes, dict) or not all(isinstance(text, str) for text in recipes.values()):

@@ -31,6 +31,7 @@ from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.graphs.strings import storable
 from grade.settings import ReadSettings
+from grade.sources.archives import archived
 from grade.sources.operator_graph import CONSTANT, OperatorGraph, Value, attribute_suffix
 from grade.sources.readers import Item, reader
 from grade.sources.source_registry import source
@@ -83,12 +84,14 @@ def read_younger(path: str, settings: ReadSettings | None = None) -> Iterator[Gr
     choices = settings or ReadSettings()
     try:
         members = (
-            read_archive(path) if Path(path).suffix.lower() in ARCHIVES else [(path, Path(path).read_bytes())]
+            archived(path, read_archive(path))
+            if Path(path).suffix.lower() in ARCHIVES
+            else [(path, Path(path).read_bytes())]
         )
         for name, content in members:
             graph = operators_of(unpickle(content, name), name, choices)
             yield graph.graph_set(name, choices, origin=path)
-    except (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile) as error:
+    except OSError as error:
         raise InputError(f"{path} cannot be read ({error}); check that it is whole.") from None
 
 
