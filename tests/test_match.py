@@ -47,6 +47,23 @@ def test_shares_are_those_of_the_occurrences() -> None:
         above |= masks[number]
 
 
+def test_a_library_of_other_names_says_so() -> None:
+    graphs = GraphSet.from_edges(
+        node_counts=[2],
+        node_types=[0, 1],
+        edge_counts=[1],
+        edges=[[0, 1]],
+        node_vocabulary=["aten.conv2d", "aten.relu"],
+    )
+    found = grade.match("fusions", graphs)
+    assert found.covered == 0
+    assert found.notes == [
+        "Every pattern of the library names a type that the set lacks; it has aten.conv2d, aten.relu. Build it with"
+        " `names` onnx, and operators of PyTorch have the names of ONNX."
+    ]
+    assert grade.match("aten.conv2d -> aten.relu", graphs).notes == []
+
+
 def test_what_remains_is_outside_of_the_library() -> None:
     graphs = load("zoo-mini")
     found = grade.match("Conv -> BatchNormalization -> Relu", graphs, remaining=5, threads=1)

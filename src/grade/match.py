@@ -195,6 +195,7 @@ def match(
     verifier = QueryVerifier(searched, workers, fusible)
     covered = np.zeros(searched.nodes, bool)
     absent, notes = [], []
+    foreign = True  # whether each pattern names a type that the set lacks
     occurring: list[
         tuple[str, str, Support, NDArray[np.uint8]]
     ] = []  # name, pattern, supports, covered nodes as bits
@@ -204,12 +205,15 @@ def match(
         query = one.pattern if isinstance(one.pattern, Query) else Query(str(one.pattern), induced)
         support, mask = verifier.answer(query, seconds_per_pattern)
         name = one.name or str(query)
+        foreign &= bool(query.unknown(searched.node_vocabulary, searched.edge_vocabulary))
         if support.occurrences == 0:
             absent.append(name)
             notes += [] if str(library) in SHIPPED else mistyped(query, searched)
             continue
         occurring.append((name, str(query), support, np.packbits(mask)))
         covered |= mask
+    if foreign and len(given) > len(notes):
+        notes.append(foreign_types(searched))
     return Matched(
         library=str(library),
         set=str(graphs) if isinstance(graphs, str | Path) else searched.origin,
@@ -241,6 +245,14 @@ def in_order(occurring: Sequence[tuple[str, str, Support, NDArray[np.uint8]]]) -
         entries.append(Entry(name, pattern, support, adds))
         covered |= bits
     return entries
+
+
+def foreign_types(graphs: GraphSet) -> str:
+    """A sentence on a library whose patterns all name types that the set lacks."""
+    some = ", ".join(graphs.node_vocabulary[:3]) + ", ..." * (len(graphs.node_vocabulary) > 3)
+    aten = any(name.startswith("aten.") for name in graphs.node_vocabulary)
+    hint = " Build it with `names` onnx, and operators of PyTorch have the names of ONNX." * aten
+    return f"Every pattern of the library names a type that the set lacks; it has {some}.{hint}"
 
 
 def mistyped(query: Query, graphs: GraphSet) -> list[str]:

@@ -31,6 +31,15 @@ def printable(text: str) -> str:
     )
 
 
+def counted(number: int, word: str) -> str:
+    """A number of things, in the singular or the plural.
+
+    >>> counted(1, "graph"), counted(2000, "node")
+    ('1 graph', '2,000 nodes')
+    """
+    return f"{number:,} {word}{'s' * (number != 1)}"
+
+
 def spans(numbers: Collection[int]) -> str:
     """Whole numbers as text, consecutive ones as a range.
 

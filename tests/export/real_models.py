@@ -37,7 +37,12 @@ class RealModel:
     """A model file, its graph, and all tensors of its main graph for one random input."""
 
     def __init__(
-        self, path: Path, graphs: GraphSet, sizes: dict[str, int] | None = None, seed: int = 0
+        self,
+        path: Path,
+        graphs: GraphSet,
+        sizes: dict[str, int] | None = None,
+        given: dict[str, np.ndarray] | None = None,
+        seed: int = 0,
     ) -> None:
         self.path, self.graphs, self.file = path, graphs, ModelFile(path)
         self.rng = np.random.default_rng(seed)
@@ -49,6 +54,7 @@ class RealModel:
         model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
         running = session(model)
         feeds = {i.name: self.random(i.type, self.shape(i.shape, sizes or {})) for i in running.get_inputs()}
+        feeds |= {name: value for name, value in (given or {}).items() if name in feeds}
         found = running.run(None, feeds)
         self.tensors: dict[str, Any] = feeds | {
             o.name: v for o, v in zip(running.get_outputs(), found, strict=True)
@@ -71,19 +77,24 @@ class RealModel:
         return np.ones(shape, NUMPY[kind])
 
     def occurrences(self, size: int, count: int) -> list[list[int]]:
-        """Random connected node sets."""
+        """Random connected node sets outside of the bodies of If and Loop, whose tensors are not at hand."""
         found: list[list[int]] = []
+        main = {
+            node
+            for node, number in enumerate(self.numbers)
+            if self.file.operators[number].scope.outer is None
+        }
         while len(found) < count:
-            nodes = {int(self.rng.integers(self.graphs.nodes))}
+            nodes = {int(self.rng.choice(sorted(main)))}
             while len(nodes) < size:
                 near = {
                     int(other)
                     for node in nodes
                     for other in (*self.graphs.successors(node), *self.graphs.predecessors(node))
                 }
-                if not near - nodes:
+                if not near & main - nodes:
                     break
-                nodes.add(int(self.rng.choice(sorted(near - nodes))))
+                nodes.add(int(self.rng.choice(sorted(near & main - nodes))))
             found.append(sorted(nodes))
         return found
 

@@ -8,7 +8,7 @@ from grade.cli.app import graphs_app
 from grade.settings import BuildSettings, DiffSettings, InfoSettings, OutputSettings, ReadSettings
 from grade.sources import load
 from grade.terminal import command, progress_bar, show, with_flags
-from grade.text import table
+from grade.text import counted, table
 
 
 @command(
@@ -41,13 +41,14 @@ def build(settings: BuildSettings, reading: ReadSettings, output: OutputSettings
         )
 
     def lines() -> Iterator[str]:
-        yield f"{report.out}: {report.graphs:,} graphs, {report.nodes:,} nodes, {report.edges:,} edges"
+        size = counted(report.graphs, "graph"), counted(report.nodes, "node"), counted(report.edges, "edge")
+        yield f"{report.out}: {', '.join(size)}"
         if report.inputs > 1 or report.skipped:
             yield f"{report.read:,} of {report.inputs:,} inputs read, {len(report.skipped):,} skipped"
         if report.resumed:
             yield f"{report.resumed:,} of them by an earlier build that was interrupted"
         if report.duplicates:
-            yield f"{len(report.duplicates):,} graphs left out, each the same as another:"
+            yield f"{counted(len(report.duplicates), 'graph')} left out, each the same as another:"
             yield from (f"  {name} = {first}" for name, first in report.duplicates)
         if report.skipped:
             yield "skipped:"

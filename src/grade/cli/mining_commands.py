@@ -9,6 +9,7 @@ from grade.machine import resident_memory
 from grade.search import Constraints
 from grade.settings import MatchSettings, MineSettings, OutputSettings, RunSettings, VerifySettings
 from grade.terminal import command, progress_bar, show
+from grade.text import counted
 
 
 @command(
@@ -93,7 +94,7 @@ def verify(settings: VerifySettings, output: OutputSettings) -> None:
         support.update(maximum_disjoint=size, maximum_disjoint_quality=quality)
 
     def lines() -> Iterator[str]:
-        number = f"{len(patterns):,} pattern{'s' * (len(patterns) != 1)}"
+        number = counted(len(patterns), "pattern")
         yield f"{settings.graphs}: {number}, {found.exact:,} counted exactly, {data['seconds']:.2f} s"
         yield from files.support_lines(patterns, supports, graphs)
         for pattern, (size, quality) in zip(patterns, largest, strict=False):

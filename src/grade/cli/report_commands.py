@@ -8,6 +8,7 @@ from grade.cli.app import app
 from grade.errors import InputError
 from grade.settings import ExportSettings, OccurrencesSettings, OutputSettings, ReportSettings
 from grade.terminal import command, show
+from grade.text import counted
 
 
 @command(
@@ -31,13 +32,12 @@ def report_page(settings: ReportSettings, output: OutputSettings) -> None:
         import webbrowser
 
         webbrowser.open(out.resolve().as_uri())
-    left_out = ("variants", "others")  # where there are none
-    texts = ", ".join(
-        f"{count:,} {name.replace('others', 'listed on request')}"
-        for name, count in facts.items()
-        if count or name not in left_out
-    )
-    show(output, {"page": str(out), **facts}, lambda: [f"{out}: {texts}"])
+    if second:
+        texts = [f"{count:,} {name}" for name, count in facts.items()]
+    else:
+        words = {"motifs": "motif", "variants": "variant", "others": "other pattern"}
+        texts = [counted(count, words[name]) for name, count in facts.items() if count or name == "motifs"]
+    show(output, {"page": str(out), **facts}, lambda: [f"{out}: {', '.join(texts)}"])
 
 
 @command(
@@ -115,7 +115,7 @@ def occurrences(settings: OccurrencesSettings, output: OutputSettings) -> None:
     def lines() -> Iterator[str]:
         limited = not found.complete and len(found) == settings.limit
         more = f"; there are more, raise --limit ({settings.limit:,})" * limited
-        yield f"{found.what}: {len(found):,} occurrence{'s' * (len(found) != 1)}{more}"
+        yield f"{found.what}: {counted(len(found), 'occurrence')}{more}"
         yield from map(str, written)
         for row in rows:
             yield f"{row.graph}: {', '.join(row.nodes)}"

@@ -7,7 +7,7 @@ from grade.graphs import GraphSet
 from grade.report.surroundings import name_of
 from grade.runs import Catalogue, Motif
 from grade.support import marked
-from grade.text import table
+from grade.text import counted, table
 
 
 def motif_lines(
@@ -20,8 +20,8 @@ def motif_lines(
     count = len(catalogue.shown if chosen else catalogue.motifs)
     found = f"{count}{' distinct' * chosen} motif{'s' * (count != 1)}"
     yield (
-        f"{run + ': ' if run else ''}{found} of {settings['graphs']} ({graphs['graphs']:,} graphs,"
-        f" {graphs['nodes']:,} nodes), k = {settings['k']}, by {settings['rank_by']}{took}"
+        f"{run + ': ' if run else ''}{found} of {settings['graphs']} ({counted(graphs['graphs'], 'graph')},"
+        f" {counted(graphs['nodes'], 'node')}), k = {settings['k']}, by {settings['rank_by']}{took}"
     )
     if catalogue.run["constraints"]:
         yield "constraints: " + ", ".join(catalogue.run["constraints"])
@@ -50,7 +50,7 @@ def motif_lines(
             continue
         variants = len(catalogue.variants(motif))
         gain, covered = (f"{100 * share / nodes:.1f}" for share in (motif.choice.gain, motif.choice.covered))
-        folded = f"{motif.text}  ({variants} variant{'s' * (variants != 1)})" if variants else motif.text
+        folded = f"{motif.text}  ({counted(variants, 'variant')})" if variants else motif.text
         rows.append((str(motif.id), gain, covered, *numbers, str(motif.size), folded))
     supports += ("saving",) * saving
     if distinct and motifs and motifs[0].choice is not None:
