@@ -88,6 +88,19 @@ SOFTMAX = [
 ]
 
 
+RMS_NORM = [
+    ("Mul", ["x", "x"], "p", {}),
+    ("ReduceMean", ["p"], "m", {"axes": [-1], "keepdims": 1}),
+    ("Sqrt", ["m"], "q", {}),
+    ("Div", ["x", "q"], "d", {}),
+    ("Mul", ["d", "s"], "y", {}),
+]
+
+
+def test_a_mean_is_joined_with_what_it_is_the_mean_of() -> None:
+    check(case_of(RMS_NORM, {"x": (4, 5, 33), "s": (33,)}, opset=17))
+
+
 @pytest.mark.parametrize("shape", [(4, 5, 33), (2, 3, 4, 8), (1, 700)])
 def test_rows(shape: tuple[int, ...]) -> None:
     check(case_of(NORM, {"x": shape, "r": shape, "s": shape[-1:], "b": shape[-1:]}))
@@ -143,17 +156,26 @@ def test_the_triton_source_is_python() -> None:
     kernel = make_kernel(case, case.nodes, TRITON, case.values)[0]
     source = kernel_triton(kernel)
     compile(source, "kernel", "exec")
-    assert "BLOCK = 64" in source
-    assert "GRID = (20,)" in source
+    assert "GRID = (2,)" in source  # 20 rows, 16 of 64 elements in a program
+    assert "ELEMENTS = 1024" in source
 
 
 def interpreted() -> None:
     """The same kernels by Triton's interpreter."""
-    for shape in ((2, 3, 4, 5), (70,)):
+    for shape in ((2, 3, 4, 5), (70,), (1500,)):
         nodes = [("Sigmoid", ["x"], "s", {}), ("HardSwish", ["s"], "m", {}), ("Tanh", ["m"], "y", {})]
         check(case_of(nodes, {"x": shape}), triton=True)
-    check(case_of(NORM, {"x": (4, 33), "r": (4, 33), "s": (33,), "b": (33,)}), triton=True)
-    check(case_of(SOFTMAX, {"x": (4, 33), "r": (4, 33)}), triton=True)
+    nodes = [("Sigmoid", ["x"], "s", {}), ("Mul", ["s", "z"], "m", {}), ("Sub", ["m", "x"], "y", {})]
+    for other in ((1,), (3, 1, 1), (2, 3, 1, 1), (5,), (4, 5), (1, 3, 4, 5)):
+        case = case_of(nodes, {"x": (2, 3, 4, 5), "z": other})
+        check(case, triton=True)
+        check(case, last=True, triton=True)
+    for shape in ((4, 33), (3, 1100), (2, 3, 4, 8), (40, 49), (1, 1)):
+        row = shape[-1:]
+        check(case_of(NORM, {"x": shape, "r": shape, "s": row, "b": row}), triton=True)
+        check(case_of(RMS_NORM, {"x": shape, "s": row}, opset=17), triton=True)
+        for other in (shape, row, (*shape[:-1], 1)):
+            check(case_of(SOFTMAX, {"x": shape, "r": other}), triton=True)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="triton is not installed")

@@ -54,19 +54,20 @@ def groups_of(case: Case, wanted: Sequence[Any]) -> list[list[Any]]:
     producer = {value: number for number, node in enumerate(nodes) for value in node.output if value}
     sources = [[producer[v] for v in reads_of(node) if v in producer] for node in nodes]
     fits = [id(node) in among and supported(case, node) for node in nodes]
-    group: dict[int, int] = {}
-    for number in range(len(nodes)):
-        if not fits[number]:
-            continue
-        group[number] = number
-        for source in dict.fromkeys(sources[number]):
-            if source not in group or group[source] == group[number]:
+    group = {number: number for number in range(len(nodes)) if fits[number]}
+    edges = [(source, number) for number in group for source in dict.fromkeys(sources[number]) if source in group]
+    joined = True
+    while joined:  # again, since a mean along rows fits only once all of its readers are together
+        joined = False
+        for source, number in edges:
+            if group[source] == group[number]:
                 continue
             union = {n for n, g in group.items() if g in (group[source], group[number])}
-            if one_shape(case, [nodes[n] for n in union]) and convex(union, sources, number):
+            if one_shape(case, [nodes[n] for n in union]) and convex(union, sources, max(union)):
                 target = group[source]
                 for n in union:
                     group[n] = target
+                joined = True
     found: dict[int, list[Any]] = {}
     for number, owner in sorted(group.items()):
         found.setdefault(owner, []).append(nodes[number])

@@ -273,42 +273,71 @@ def is_read_later(kernel: Kernel, name: str, number: int) -> bool:
 
 
 def kernel_triton(kernel: Kernel) -> str:
-    """The source of a module with a Triton kernel ``kernel`` and its grid ``GRID``."""
-    block = (
-        1 << (kernel.length - 1).bit_length()
-        if kernel.rowwise
-        else min(1024, 1 << (kernel.length - 1).bit_length())
-    )
-    columns = 1 if kernel.rowwise else -(-kernel.length // block)
+    """The source of a module with a Triton kernel ``kernel``, its grid ``GRID`` and the elements of a program.
+
+    Without reductions a program takes `ELEMENTS` of the whole shape, and each operand is found from the coordinates of
+    an element. With reductions it takes whole rows [ROWS, BLOCK], several where these are short.
+    """
+    width = 1 << (kernel.length - 1).bit_length()
+    total = kernel.rows * kernel.length
     names = [o.name for o in kernel.inputs] + [o.name for o, _ in kernel.outputs]
-    lines = [
-        "import triton",
-        "import triton.language as tl",
-        "",
-        f"GRID = ({kernel.rows * columns},)",
-        "",
-        "",
-        "@triton.jit",
-        f"def kernel({', '.join(names)}, BLOCK: tl.constexpr):",
-        "    program = tl.program_id(0).to(tl.int64)",
-        f"    row = program // {columns}",
-        f"    j = (program % {columns}) * BLOCK + tl.arange(0, BLOCK)",
-        f"    mask = j < {kernel.length}",
-        "    rest = row",
-    ]
-    for axis in reversed(range(len(kernel.shape) - 1)):
-        lines += [f"    i{axis} = rest % {kernel.shape[axis]}", f"    rest = rest // {kernel.shape[axis]}"]
+    number = "tl.program_id(0)" + ".to(tl.int64)" * (total >= 2**30)
+    if kernel.rowwise:
+        rows = max(ELEMENTS // width, 1)
+        grid, elements = -(-kernel.rows // rows), rows * width
+        body = [
+            f"first = {number} * {rows} + tl.arange(0, {rows})[:, None]",
+            f"j = tl.arange(0, {width})[None, :]",
+            f"rows_in = first < {kernel.rows}",
+            f"columns_in = j < {kernel.length}",
+            "mask = rows_in & columns_in",
+        ]
+        axes = list(range(len(kernel.shape) - 1))
+    else:
+        grid, elements = -(-total // ELEMENTS), ELEMENTS
+        body = [f"first = {number} * {ELEMENTS} + tl.arange(0, {ELEMENTS})", f"mask = first < {total}"]
+        axes = list(range(len(kernel.shape)))
+    for place, axis in enumerate(reversed(axes)):
+        rest = f"rest{place}" if place else "first"
+        body += [f"i{axis} = {rest} % {kernel.shape[axis]}"] if axis else [f"i{axis} = {rest}"]
+        body += [f"rest{place + 1} = {rest} // {kernel.shape[axis]}"] * bool(axis)
+    dense = dense_strides(kernel.shape)
 
-    def place(operand: Operand) -> str:
-        parts = [f"i{axis} * {stride}" for axis, stride in enumerate(operand.strides[:-1]) if stride]
-        return " + ".join([operand.name, *parts, f"j * {operand.strides[-1]}"])
+    def place_of(operand: Operand) -> tuple[str, str]:
+        """The address, and the mask of its shape; no mask for a single number."""
+        if not kernel.rowwise and operand.strides == dense:
+            return f"{operand.name} + first", "mask"
+        along = [f"i{axis} * {operand.strides[axis]}" for axis in axes if operand.strides[axis]]
+        if not kernel.rowwise:
+            return " + ".join([operand.name, *along]), "mask" if along else ""
+        last = [f"j * {operand.strides[-1]}"] * bool(operand.strides[-1])
+        mask = "mask" if along and last else "rows_in" * bool(along) + "columns_in" * bool(last)
+        return " + ".join([operand.name, *along, *last]), mask
 
-    lines += [f"    {o.name}_ = tl.load({place(o)}, mask=mask, other=0.0)" for o in kernel.inputs]
+    for operand in kernel.inputs:
+        place, mask = place_of(operand)
+        body += [f"{operand.name}_ = tl.load({place}{f', mask={mask}, other=0.0' if mask else ''})"]
     for segment in kernel.segments:
-        lines += [f"    {name} = {expression}" for name, expression in segment.lines]
+        body += [f"{name} = {expression}" for name, expression in segment.lines]
         for name, kind, expression in segment.sums:
             fill = "0.0" if kind == "sum" else '-float("inf")'
-            lines += [f"    {name} = tl.{kind}(tl.where(mask, {expression}, {fill}), axis=0)"]
-        lines += [f"    {name} = {expression}" for name, expression in segment.after]
-    lines += [f"    tl.store({place(o)}, {v}, mask=mask)" for o, v in kernel.outputs]
-    return "\n".join([*lines, "", "", f"BLOCK = {block}", ""])
+            body += [f"{name} = tl.{kind}(tl.where(mask, {expression}, {fill}), axis=1, keep_dims=True)"]
+        body += [f"{name} = {expression}" for name, expression in segment.after]
+    # Results are dense in the order of the axes.
+    target = f"first * {kernel.length} + j" if kernel.rowwise else "first"
+    body += [f"tl.store({o.name} + {target}, {v}, mask=mask)" for o, v in kernel.outputs]
+    head = ["import triton", "import triton.language as tl", "", f"GRID = ({grid},)", f"ELEMENTS = {elements}"]
+    head += ["", "", "@triton.jit", f"def kernel({', '.join(names)}):"]
+    return "\n".join([*head, *(f"    {line}" for line in body), ""])
+
+
+ELEMENTS = 1024  # that a Triton program takes, or as many as one row has
+
+
+def dense_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides of a dense tensor.
+
+    >>> dense_strides((2, 3, 4))
+    (12, 4, 1)
+    """
+    return tuple(int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape)))

@@ -121,7 +121,8 @@ def difference(results: Sequence[torch.Tensor], wanted: Sequence[torch.Tensor]) 
     if len(results) != len(wanted):
         return float("inf")
     for result, right in zip(results, wanted, strict=True):
-        a, b = result.detach().cpu().double(), right.detach().cpu().double()
+        b = right.detach().double()
+        a = result.detach().to(b)
         if a.shape != b.shape or not torch.equal(a.isfinite(), b.isfinite()):
             return float("inf")
         finite = b.isfinite()
