@@ -172,7 +172,9 @@ SCORES = {"scale, mask, softmax"}
 
 def shape_of(name: str, sizes: dict[str, list[int]]) -> Shape:
     """The shape of a case, from the section of settings.toml for a device."""
-    kind = "paper" if name in PAPER else "images" if name in IMAGES else "scores" if name in SCORES else "rows"
+    kind = (
+        "paper" if name in PAPER else "images" if name in IMAGES else "scores" if name in SCORES else "rows"
+    )
     return tuple(sizes[kind])
 
 

@@ -1,4 +1,4 @@
-"""The case study: latencies of the paper's cases, of motifs that move bytes, and of those that fusing would gain most on.
+"""Latencies of the paper's cases, of motifs that only move bytes, and of those on which fusing would gain most.
 
     python experiments/case_study/run.py --device cpu                # the tables of a CPU
     python experiments/case_study/run.py --device cuda --seconds 270 # those of a GPU, as many as the time allows
@@ -139,9 +139,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--device", default="auto", help="cpu, cuda or auto")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="no case is begun near this limit")
+    parser.add_argument(
+        "--seconds", type=float, default=float("inf"), help="no case is begun near this limit"
+    )
     parser.add_argument("--threads", type=int)
-    parser.add_argument("--trials", type=int, default=0, help="of TVM's tuning, for each strategy of A, B and C")
+    parser.add_argument(
+        "--trials", type=int, default=0, help="of TVM's tuning, for each strategy of A, B and C"
+    )
     parser.add_argument("--only", help="parts, separated by commas: paper, moving, patterns, blocks")
     parser.add_argument("--out", type=Path, default=HERE / "results")
     arguments = parser.parse_args()
@@ -171,7 +175,12 @@ def main() -> None:
             file.write(json.dumps({**row, **where(device, threads)}) + "\n")
         shown = [f"{r['strategy']} {1e3 * r['seconds']:.3f}" for r in row["latencies"] if r["seconds"]]
         missing = [f"{r['strategy']}: {r['reason']}" for r in row["latencies"] if not r["seconds"]]
-        print(f"{item.part} {item.name} ({row['spent']} s): {', '.join(shown)} ms", *missing, sep="; ", flush=True)
+        print(
+            f"{item.part} {item.name} ({row['spent']} s): {', '.join(shown)} ms",
+            *missing,
+            sep="; ",
+            flush=True,
+        )
         gc.collect()
         if device.type == "cuda":
             torch.cuda.empty_cache()

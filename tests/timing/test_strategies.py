@@ -141,6 +141,18 @@ def test_a_wrong_strategy_is_not_timed(run: Path, monkeypatch: pytest.MonkeyPatc
     assert fuse(case).rules
 
 
+def test_what_was_compiled_lasts_until_it_is_timed(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = find_case(run, 1, None, False, CPU).case
+    compiled = torch.compile
+    monkeypatch.setattr(torch, "compile", lambda call, **_: compiled(call, backend="eager", dynamic=False))
+    with torch.inference_mode():
+        made = [prepare(case, name, Options(1), TOLERANCE[False])[1] for name in ("operators", "compiled")]
+        with torch.compiler.set_stance("fail_on_recompile"):
+            for each in made:
+                assert each is not None
+                each.run()
+
+
 def test_differences() -> None:
     one = torch.tensor([1.0, -4.0, float("inf")])
     assert difference([one], [one]) == 0

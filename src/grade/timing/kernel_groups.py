@@ -55,7 +55,9 @@ def groups_of(case: Case, wanted: Sequence[Any]) -> list[list[Any]]:
     sources = [[producer[v] for v in reads_of(node) if v in producer] for node in nodes]
     fits = [id(node) in among and supported(case, node) for node in nodes]
     group = {number: number for number in range(len(nodes)) if fits[number]}
-    edges = [(source, number) for number in group for source in dict.fromkeys(sources[number]) if source in group]
+    edges = [
+        (source, number) for number in group for source in dict.fromkeys(sources[number]) if source in group
+    ]
     joined = True
     while joined:  # again, since a mean along rows fits only once all of its readers are together
         joined = False

@@ -326,7 +326,13 @@ def kernel_triton(kernel: Kernel) -> str:
     # Results are dense in the order of the axes.
     target = f"first * {kernel.length} + j" if kernel.rowwise else "first"
     body += [f"tl.store({o.name} + {target}, {v}, mask=mask)" for o, v in kernel.outputs]
-    head = ["import triton", "import triton.language as tl", "", f"GRID = ({grid},)", f"ELEMENTS = {elements}"]
+    head = [
+        "import triton",
+        "import triton.language as tl",
+        "",
+        f"GRID = ({grid},)",
+        f"ELEMENTS = {elements}",
+    ]
     head += ["", "", "@triton.jit", f"def kernel({', '.join(names)}):"]
     return "\n".join([*head, *(f"    {line}" for line in body), ""])
 

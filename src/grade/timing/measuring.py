@@ -82,6 +82,7 @@ def measure(
                 runs[name] = made
         calls = {**peaks.runs, **{name: made.run for name, made in runs.items()}}
         samples = in_turns(calls, case.device, rounds, deadline)
+    torch.compiler.reset()  # not before: what one strategy has compiled must last until all are timed
     machine = peaks.machine({name: samples.pop(name) for name in peaks.runs})
     for name, seconds in samples.items():
         low, _, high = quantiles(seconds, n=4) if len(seconds) > 1 else [seconds[0]] * 3

@@ -91,7 +91,6 @@ def inductor(call: Any) -> Any:
 
 def operators_alone(case: Case, options: Options) -> Ready:
     """Every operator compiled by itself: the best that no fusion can do."""
-    torch.compiler.reset()
     pieces = []
     for nodes in case.single_pieces():
         piece = case.piece(nodes)
@@ -118,12 +117,10 @@ def described(parts: list[list[Any]], rules: list[str]) -> str:
 
 
 def compiled(case: Case, options: Options) -> Ready:
-    torch.compiler.reset()
     return ready(inductor(whole(case, False)), case)
 
 
 def compiled_channels_last(case: Case, options: Options) -> Ready:
-    torch.compiler.reset()
     return ready(inductor(whole(case, True)), case, True)
 
 
