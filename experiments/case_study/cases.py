@@ -191,26 +191,27 @@ def cut_case(path: Path, batch: int, device: torch.device) -> Case:
     weights = set(filter(None, notes["weights"].split("\n")))
     about = f"as in {notes['graph']}"
     if batch > 1:
-        enlarged(model, weights, batch)
+        model = enlarged(model, weights, batch)
         about += f", batch {batch}"
     return from_model(path.stem, model, weights, batch, device, about)
 
 
-def enlarged(model: Any, weights: set[str], batch: int) -> None:
-    """A model of batch 1 for a larger one: the first size of its inputs, and of what it reshapes to."""
+def enlarged(model: Any, weights: set[str], batch: int) -> Any:
+    """A model of batch 1 for a larger one: the first size of its inputs, and of what it reshapes to, is multiplied."""
     for info in model.graph.input:
         dims = info.type.tensor_type.shape.dim
-        if info.name not in weights and len(dims) > 1 and dims[0].dim_value == 1:
-            dims[0].dim_value = batch
+        if info.name not in weights and len(dims) > 1:
+            dims[0].dim_value *= batch
     targets = {node.input[1] for node in model.graph.node if node.op_type in ("Reshape", "Expand")}
     holders = [(tensor.name, tensor) for tensor in model.graph.initializer]
     holders += [(n.output[0], a.t) for n in model.graph.node if n.op_type == "Constant" for a in n.attribute]
     for name, tensor in holders:
         if name in targets:
             sizes = numpy_helper.to_array(tensor).copy()
-            if sizes.ndim == 1 and len(sizes) > 1 and sizes[0] == 1:
-                sizes[0] = batch
+            if sizes.ndim == 1 and len(sizes) > 1 and sizes[0] > 0:
+                sizes[0] *= batch
                 tensor.CopyFrom(numpy_helper.from_array(sizes, tensor.name))
     del model.graph.value_info[:]
     for info in model.graph.output:
         info.type.tensor_type.ClearField("shape")
+    return onnx.shape_inference.infer_shapes(model)

@@ -42,8 +42,12 @@ CASES = {
     "B": ("branch", [("", 1), (1, 2), (2, 3), (2, 4), ("cat34", 5)]),
     "C": ("skip", [("relu", 1), (1, 2), (2, 3), ("cat31", 4), (4, 5)]),
 }
-KIN = {"as printed": ("", "Relu"), "with norms": ("BatchNormalization", "Relu"), "norms, any activation": ("BatchNormalization", "*"),
-       "any activation": ("", "*")}  # fmt: skip
+KIN = {  # norm and activation behind each convolution
+    "as printed": ("", "Relu"),
+    "with norms": ("BatchNormalization", "Relu"),
+    "any activation": ("", "*"),
+    "norms, any activation": ("BatchNormalization", "*"),
+}
 
 
 def case_text(name: str, norm: str, activation: str) -> str:

@@ -297,10 +297,10 @@ def kernel_triton(kernel: Kernel) -> str:
         grid, elements = -(-total // ELEMENTS), ELEMENTS
         body = [f"first = {number} * {ELEMENTS} + tl.arange(0, {ELEMENTS})", f"mask = first < {total}"]
         axes = list(range(len(kernel.shape)))
-    for place, axis in enumerate(reversed(axes)):
-        rest = f"rest{place}" if place else "first"
+    for step, axis in enumerate(reversed(axes)):
+        rest = f"rest{step}" if step else "first"
         body += [f"i{axis} = {rest} % {kernel.shape[axis]}"] if axis else [f"i{axis} = {rest}"]
-        body += [f"rest{place + 1} = {rest} // {kernel.shape[axis]}"] * bool(axis)
+        body += [f"rest{step + 1} = {rest} // {kernel.shape[axis]}"] * bool(axis)
     dense = dense_strides(kernel.shape)
 
     def place_of(operand: Operand) -> tuple[str, str]:

@@ -118,7 +118,7 @@ def quickest(launch: Callable[[int], Any], choices: Sequence[int]) -> int:
     seconds = {}
     for choice in choices:
         launch(choice)  # compiles
-        events = [torch.cuda.Event(enable_timing=True) for _ in range(RUNS + 1)]
+        events: list[Any] = [torch.cuda.Event(enable_timing=True) for _ in range(RUNS + 1)]  # type: ignore[no-untyped-call]  # torch's
         for event in events[:-1]:
             event.record()
             launch(choice)
