@@ -1,10 +1,11 @@
 """Randomisations with a census per second, one thread, beside graph-tool in the same run.
 
-Run: python benchmarks/significance.py [--quick]   (graph-tool is looked for in Debian's Python)
+Run: python benchmarks/significance.py [--quick]   (graph-tool in Debian's Python, or in that of GRAPH_TOOL_PYTHON)
 """
 
 import argparse
 import json
+import os
 import subprocess
 import time
 from typing import Any
@@ -19,7 +20,7 @@ from grade.significance import NullModel
 from grade.significance.mixing import choose_switches
 from grade.sources import from_networkx, load
 
-PYTHON = "/usr/bin/python3"
+PYTHON = os.environ.get("GRAPH_TOOL_PYTHON", "/usr/bin/python3")
 PEER = """
 import json, sys, time, warnings
 warnings.simplefilter("ignore")

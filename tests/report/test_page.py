@@ -145,6 +145,24 @@ def test_a_run_whose_set_is_gone_still_gets_a_page(tmp_path: Path) -> None:
     assert read(tmp_path / "b.html").data["motifs"][0]["places"] == []
 
 
+def test_a_page_of_gates_has_no_word_of_neural_networks(tmp_path: Path) -> None:
+    graphs = GraphSet.from_edges(
+        node_counts=[5],
+        node_types=[0, 1, 0, 1, 0],
+        edge_counts=[4],
+        edges=[[0, 1], [1, 2], [2, 3], [3, 4]],
+        node_vocabulary=["nand", "flip-flop"],
+        origin="gates",
+    )
+    pattern = Pattern.of([0, 1], [[0, 1], [0, 0]], graphs.node_vocabulary, graphs.edge_vocabulary)
+    write_page(make_run(tmp_path / "run", graphs, [(pattern, 2)], "gates"), tmp_path / "page.html", graphs)
+    reader = read(tmp_path / "page.html")
+    assert reader.data["code"] == {"1": {"code": False}}
+    shown = re.sub(r"<(script|style).*?</\1>", "", (tmp_path / "page.html").read_text(), flags=re.S).lower()
+    words = ("operator", "tensor", "neural", "layer", "pytorch", "onnx", "model")
+    assert [word for word in words if word in shown] == []
+
+
 def test_motifs_of_different_sizes_say_which_contains_which(tmp_path: Path) -> None:
     graphs = hostile_set(names=False)
     names = graphs.node_vocabulary, graphs.edge_vocabulary

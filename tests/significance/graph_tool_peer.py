@@ -1,11 +1,12 @@
 """graph-tool in a process of its own: Debian packages it for Debian's Python, seldom the one that runs this."""
 
 import json
+import os
 import subprocess
 from functools import cache
 from typing import Any
 
-PYTHON = "/usr/bin/python3"
+PYTHON = os.environ.get("GRAPH_TOOL_PYTHON", "/usr/bin/python3")
 
 SIGNIFICANCE = """
 import json, sys, warnings

@@ -106,7 +106,7 @@ def test_names_of_orbits_do_not_depend_on_the_numbers_of_the_types(
 
 
 def test_undirected_orbits_are_those_of_networkx() -> None:
-    """The four orbits of 3-node graphlets from degrees and triangles, and the sums of all orbits of 4 nodes."""
+    """The orbits of 3-node graphlets from degrees and triangles."""
     network = nx.karate_club_graph()
     both = [(u, v) for a, b in network.edges for u, v in [(a, b), (b, a)]]
     graphs = small_graph([0] * 34, sorted(both))
@@ -123,10 +123,45 @@ def test_undirected_orbits_are_those_of_networkx() -> None:
         links = int((found.patterns.edges[pattern][place] > 0).sum())
         wanted = triangles if pattern == triangle else middles if links == 2 else path_ends
         assert matrix[:, column].tolist() == [wanted[v] for v in range(34)]
-    fours = features(graphs, 4, per="node").to_numpy()
-    subsets = sum(nx.is_connected(network.subgraph(nodes)) for nodes in combinations(range(34), 4))
-    assert fours.sum() == 4 * subsets
-    assert fours.shape[1] == 11  # orbits 4 to 14 of Przulj: all occur here
+
+
+ORBITS = {  # (degrees in the graphlet, of the node): number of the orbit (Przulj 2007)
+    ((1, 1, 2, 2), 1): 4,
+    ((1, 1, 2, 2), 2): 5,
+    ((1, 1, 1, 3), 1): 6,
+    ((1, 1, 1, 3), 3): 7,
+    ((2, 2, 2, 2), 2): 8,
+    ((1, 2, 2, 3), 1): 9,
+    ((1, 2, 2, 3), 2): 10,
+    ((1, 2, 2, 3), 3): 11,
+    ((2, 2, 3, 3), 2): 12,
+    ((2, 2, 3, 3), 3): 13,
+    ((3, 3, 3, 3), 3): 14,
+}
+
+
+def test_undirected_orbits_of_4_nodes_are_those_of_networkx() -> None:
+    """Every count of every node, as ORCA numbers them: graphlets of 4 nodes and their orbits follow from degrees."""
+    network = nx.karate_club_graph()
+    both = [(u, v) for a, b in network.edges for u, v in [(a, b), (b, a)]]
+    found = features(small_graph([0] * 34, sorted(both)), 4, per="node")
+    wanted = np.zeros((34, 15), int)
+    for nodes in combinations(range(34), 4):
+        part = network.subgraph(nodes)
+        degrees = dict(part.degree)
+        if min(degrees.values()) == 0 or part.number_of_edges() < 3:  # else 4 nodes are connected
+            continue
+        for node, degree in degrees.items():
+            wanted[node, ORBITS[tuple(sorted(degrees.values())), degree]] += 1
+    matrix = found.to_numpy()
+    assert matrix.shape == (34, 11)
+    seen = set()
+    for column, (pattern, place) in enumerate(zip(found.column_patterns, found.column_places, strict=True)):
+        degrees = (found.patterns.edges[pattern] > 0).sum(axis=1)
+        orbit = ORBITS[tuple(sorted(degrees.tolist())), int(degrees[place])]
+        assert matrix[:, column].tolist() == wanted[:, orbit].tolist(), orbit
+        seen.add(orbit)
+    assert seen == set(range(4, 15))
 
 
 def test_files_have_names_and_load_elsewhere(tmp_path: Path) -> None:

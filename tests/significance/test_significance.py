@@ -59,6 +59,9 @@ def test_counts_are_those_of_the_draws_one_by_one(null: str) -> None:
         assert by_graph.scores.mean[i] == pytest.approx(own[1:].mean())
         assert by_graph.scores.p_over[i] == pytest.approx((1 + (own[1:] >= own[0]).sum()) / 21)
         assert by_graph.scores.p_under[i] == pytest.approx((1 + (own[1:] <= own[0]).sum()) / 21)
+        shares = found.graph_columns()
+        assert shares["concentration"][i] == pytest.approx(own[0] / counts[0, graph].sum())
+        assert shares["null_concentration"][i] == pytest.approx(own[1:].sum() / counts[1:, graph].sum())
 
 
 def test_the_result_does_not_depend_on_threads() -> None:
@@ -90,6 +93,41 @@ def test_the_mean_is_that_over_all_realisations() -> None:
     error = found.scores.deviation / np.sqrt(draws)
     off = found.scores.mean - [expected[pattern.code] for pattern in found.patterns]
     assert (np.abs(off) <= 5 * error + 1e-12).all()
+
+
+def matching(pairs: dict[tuple[int, int], int]) -> GraphSet:
+    """Edges without a common node, so many from each type to each other."""
+    ends = [pair for pair, count in pairs.items() for _ in range(count)]
+    return small_graph(
+        [kind for pair in ends for kind in pair], [(2 * i, 2 * i + 1) for i in range(len(ends))]
+    )
+
+
+def test_edges_without_common_nodes_follow_the_hypergeometric_distribution() -> None:
+    """An analytical expectation: the null model is a random matching, so that the test is Fisher's exact test."""
+    graphs, draws = matching({(0, 2): 9, (0, 3): 3, (1, 2): 4, (1, 3): 10}), 6000
+    found = significance(graphs, 2, draws=draws, switches=30, seed=3, least=1)
+    row = next(i for i, pattern in enumerate(found.patterns) if str(pattern) == "a -> c")
+    law = stats.hypergeom(26, 12, 13)  # edges, those from a, those to c
+    scores = found.scores
+    assert scores.observed[row] == 9
+    assert abs(scores.mean[row] - law.mean()) < 5 * law.std() / np.sqrt(draws)
+    assert scores.deviation[row] == pytest.approx(law.std(), rel=5 / np.sqrt(2 * draws))
+    fisher = stats.fisher_exact([[9, 3], [4, 10]], alternative="greater").pvalue
+    assert law.sf(8) == pytest.approx(fisher)
+    assert abs(scores.p_over[row] - fisher) < 5 * np.sqrt(fisher / draws)
+
+
+def test_a_chain_is_a_random_order_of_its_inner_nodes() -> None:
+    """An analytical expectation without cycles: m inner nodes, n of type b, have n (n - 1) / m times b -> b."""
+    types = [0, *[1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2], 0]
+    graphs, draws = small_graph(types, [(i, i + 1) for i in range(15)]), 4000
+    found = significance(graphs, 2, draws=draws, switches=60, seed=4, least=1)
+    by_text = {str(pattern): i for i, pattern in enumerate(found.patterns)}
+    expected = {"b#1 -> b#2": 6 * 5 / 14, "c#1 -> c#2": 8 * 7 / 14, "b -> c": 6 * 8 / 14, "a -> b": 6 / 14}
+    for text, mean in expected.items():
+        row = by_text[text]
+        assert abs(found.scores.mean[row] - mean) < 5 * found.scores.deviation[row] / np.sqrt(draws), text
 
 
 def test_igraph_counts_the_same_draws() -> None:

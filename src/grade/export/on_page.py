@@ -1,5 +1,6 @@
 """Code, attributes and occurrences of motifs for a run's page."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from grade.export.model_files import import_onnx
 from grade.export.occurrences import Files, Occurrences
 from grade.export.onnx_model import onnx_model
 from grade.export.operator_call import short
+from grade.export.plan import PLACEHOLDER, operator_of
 from grade.export.pytorch import source_code
 from grade.export.translation import translate
 from grade.graphs import GraphSet
@@ -44,7 +46,10 @@ def listed_of(catalogue: Catalogue, graphs: GraphSet, files: Files) -> dict[int,
 
 
 def code_of(catalogue: Catalogue, graphs: GraphSet, files: Files) -> dict[int, dict[str, Any]]:
-    """Motif -> its code as PyTorch and as ONNX text, where both come from, and the attributes of its operators."""
+    """Motif -> its code as PyTorch and as ONNX text, where both come from, and the attributes of its operators.
+
+    Patterns of gates, atoms or words have no code: ``code`` is False.
+    """
     fusible = bool(catalogue.run["settings"].get("fusible"))
     found: dict[int, dict[str, Any]] = {}
     for motif in catalogue.motifs[:MOST]:
@@ -62,11 +67,11 @@ def code_of(catalogue: Catalogue, graphs: GraphSet, files: Files) -> dict[int, d
             entry["as_in"] = [occurrence.graph, *occurrence.nodes]
             entry["attributes"] = attributes_of(made.model)
         except InputError:
-            try:
-                entry["pytorch"] = source_code(motif.pattern, name, about)
-                entry["onnx"] = as_text(onnx_model(motif.pattern, name, about))
-            except InputError:  # a cycle cannot run; or onnx is not installed
-                pass
+            entry["code"] = any(operator_of(name, 1) != PLACEHOLDER for name in motif.pattern.type_names)
+            if entry["code"]:
+                with suppress(InputError):  # a cycle cannot run; or onnx is not installed
+                    entry["pytorch"] = source_code(motif.pattern, name, about)
+                    entry["onnx"] = as_text(onnx_model(motif.pattern, name, about))
         found[motif.id] = entry
     return found
 

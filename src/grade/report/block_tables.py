@@ -71,7 +71,7 @@ def number(count: int, word: str) -> str:
 def why_none(found: Blocks) -> str:
     """Why there are no blocks."""
     if not found.nodes:
-        return "There are no operators, so nothing repeats."
+        return "There are no nodes, so nothing repeats."
     settings = found.settings
     if settings.blocks is not None:
         return f"None of the blocks of {settings.blocks} occurs here."

@@ -1,4 +1,4 @@
-"""Patterns and pieces of graphs as SVG pictures: boxes with operator names, coloured by type, and arrows.
+"""Patterns and pieces of graphs as SVG pictures: boxes with the names of types, coloured by type, and arrows.
 
 The colours are readable on light and dark pages alike.
 """

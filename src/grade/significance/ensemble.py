@@ -115,10 +115,13 @@ class Significance:
         if self.by_graph is None:
             raise InputError("The graphs were not tested one by one; set `by_graph`.")
         keys = [pattern.key for pattern in self.patterns]
+        graph, scores = self.by_graph.graph, self.by_graph.scores
         return {
-            "graph": [self.graph_names[g] for g in self.by_graph.graph.tolist()],
+            "graph": [self.graph_names[g] for g in graph.tolist()],
             "key": [keys[row] for row in self.by_graph.pattern.tolist()],
-            **score_columns(self.by_graph.scores),
+            **score_columns(scores),
+            "concentration": scores.observed / np.maximum(np.bincount(graph, scores.observed)[graph], 1),
+            "null_concentration": scores.mean / np.maximum(np.bincount(graph, scores.mean)[graph], 1e-300),
         }
 
     def to_pandas(self) -> Any:

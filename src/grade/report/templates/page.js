@@ -348,8 +348,9 @@ async function copy(text, button) {
 
 function copies(motif) {
   const made = element("div", { className: "copies" });
-  const { pytorch, onnx } = code[motif.id] ?? {};
-  for (const [name, text] of [["text", motif.key], ["PyTorch", pytorch], ["ONNX", onnx]]) {
+  const { pytorch, onnx, code: runs } = code[motif.id] ?? {};
+  const texts = [["text", motif.key], ["PyTorch", pytorch], ["ONNX", onnx]];
+  for (const [name, text] of runs === false ? texts.slice(0, 1) : texts) {
     const button = element("button", { type: "button", textContent: `Copy ${name}` });
     button.dataset.copy = name;
     if (text === undefined) {
