@@ -31,7 +31,7 @@ import platform
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -39,11 +39,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from summaries import estimated, summary
 
 from grade.estimators import fit_to_folder, load_estimator, preset_for
 from grade.files import whole_file
 from grade.graphs import GraphSet, PatternTable
 from grade.graphs.sample import SubgraphSample, load_sample, save_sample
+from grade.progress import Deadline, OutOfTime
 from grade.sampling import sample
 from grade.search import Constraints, beam_search
 from grade.search.beam import START, Bounds, derived
@@ -51,11 +53,12 @@ from grade.search.candidates import Counted
 from grade.search.ranking import ranking
 from grade.sources import load
 from grade.verify import verify_patterns
-from grade.verify.estimates import draw_counts, family_of, mean_and_error
+from grade.verify.estimates import draw_counts, family_of
 
 HERE = Path(__file__).parent
 ESTIMATE_SEED = 1  # names the seeds of the estimates; the searches use others
 LOOKS = 0.5  # seconds between looks for a file that another task writes
+GRACE = 30.0  # seconds for tasks to end by themselves
 UNDER = ("none", "case study")
 
 Task = tuple[str, str, tuple[Any, ...]]
@@ -69,6 +72,7 @@ class Experiment:
     settings: dict[str, Any]
     rules: dict[str, Any]  # the case study's constraints
     work: Path
+    until: float = float("inf")  # the time after which nothing more is named
 
     @cached_property
     def graphs(self) -> GraphSet:
@@ -115,7 +119,7 @@ class Experiment:
             [drawn], given["estimator"], given.get("preset", "default"), seed=seed, **given.get("changes", {})
         )
         begin = time.perf_counter()
-        fitted = fit_to_folder(drawn, chosen, self.work / f"models/{model}-{k}").fitted
+        fitted = fit_to_folder(drawn, chosen, self.work / f"models/{model}-{k}", self.look_at_clock).fitted
         seconds = time.perf_counter() - begin
         self.write(f"trained/{model}-{k}", {"seconds": seconds, "fitted": fitted.to_json()})
 
@@ -147,7 +151,8 @@ class Experiment:
                 self.read(f"trained/{model}-{size}")
                 waited += time.perf_counter() - begin
                 models[size] = load_estimator(self.work / f"models/{model}-{size}").log_probability
-            return ranking(given["rank_by"], self.graphs, self.settings["beam"], models)(lists)
+            deadline = Deadline.after(self.until - time.time())
+            return ranking(given["rank_by"], self.graphs, self.settings["beam"], models, deadline)(lists)
 
         levels = beam_search(
             self.graphs,
@@ -278,8 +283,14 @@ class Experiment:
     def read(self, name: str) -> Any:
         """The file of another task, as soon as it is there."""
         while not self.done(name):
+            self.look_at_clock()
             time.sleep(LOOKS)
         return json.loads((self.work / f"{name}.json").read_text())
+
+    def look_at_clock(self, report: Any = None) -> None:
+        """Tasks end by themselves: one that is killed may take others on the same GPU with it."""
+        if time.time() > self.until:
+            raise OutOfTime
 
     def done(self, name: str) -> bool:
         return (self.work / f"{name}.json").exists()
@@ -306,9 +317,11 @@ class Experiment:
 
     def counters(self) -> Iterator[Task]:
         """Counts of all that was named."""
-        sizes = self.settings["sizes"]
         for under in UNDER:
-            name = f"estimated/{self.label(under, *sizes)}"
+            sizes = [k for k in self.settings["sizes"] if self.keys(under, k)]
+            if not sizes:
+                continue
+            name = f"estimated/{self.label(under, *self.settings['sizes'])}"
             yield name, "estimate", (name, under)
             for k in sizes:
                 name = f"counted/{k}, {self.label(under, k)}"
@@ -326,9 +339,10 @@ class Experiment:
         context = multiprocessing.get_context("spawn")
         waiting = [task for task in self.namers() if not self.done(task[0])]
         with context.Pool(jobs) as making, context.Pool(max(1, min(len(waiting), 3 * jobs))) as naming:
-            running = [making.apply_async(perform, (self, *task)) for task in self.makers()]
-            running += [naming.apply_async(perform, (self, *task)) for task in waiting]
-            follow(running, begin + stop)
+            limited = replace(self, until=time.time() + stop)
+            running = [making.apply_async(perform, (limited, *task)) for task in self.makers()]
+            running += [naming.apply_async(perform, (limited, *task)) for task in waiting]
+            follow(running, begin + stop + GRACE)
         with context.Pool(jobs) as counting:
             follow([counting.apply_async(perform, (self, *task)) for task in self.counters()], begin + end)
 
@@ -362,13 +376,15 @@ class Experiment:
 
 def perform(experiment: Experiment, name: str, task: str, arguments: tuple[Any, ...]) -> str | None:
     """One task in a worker. One that fails must not end the others: it returns why."""
-    if experiment.done(name):
+    if experiment.done(name) or time.time() > experiment.until:
         return None
     torch.set_num_threads(1)
     begin = time.perf_counter()
     function: Callable[..., None] = getattr(experiment, task)
     try:
         function(*arguments)
+    except OutOfTime:
+        return None
     except Exception as error:
         return f"{name}: {type(error).__name__}: {error}"
     print(f"{name}: {time.perf_counter() - begin:.0f} s", flush=True)
@@ -385,31 +401,6 @@ def follow(running: list[Any], until: float) -> None:
                 print(failure, flush=True)
                 if until == float("inf"):
                     raise SystemExit(1)
-
-
-def summary(values: list[float]) -> dict[str, float]:
-    return {"median": float(np.median(values)), "mean": float(np.mean(values))} if values else {}
-
-
-def estimated(drawn: list[Any], counted: list[tuple[float, bool, int]]) -> dict[str, float]:
-    """Median and mean of the best counts there are: exact ones, or else estimates; with their errors.
-
-    The error of the median is the spread of the medians of single replicates over the root of their number.
-    """
-    if not counted:
-        return {}
-    counts, exact = np.array([row[0] for row in counted], float), np.array([row[1] for row in counted], bool)
-    each = [np.where(exact, counts, replicate) for replicate in drawn]
-    best, errors = mean_and_error(each)
-    _, median_error = mean_and_error([np.array([np.median(values)]) for values in each])
-    off = np.abs(mean_and_error(drawn)[0][exact] / counts[exact] - 1) if exact.any() else np.zeros(0)
-    return {
-        "median": float(np.median(best)),
-        "median_error": float(median_error[0]),
-        "mean": float(best.mean()),
-        "relative_error": float(np.median(errors / np.maximum(best, 1))),
-        **({"off_exact": float(np.median(off))} if len(off) else {}),
-    }
 
 
 def lines(rows: Iterable[dict[str, Any]]) -> str:
