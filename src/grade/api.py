@@ -1,4 +1,4 @@
-"""The functions of ``import grade``, besides `grade.mine`.
+"""The functions of ``import grade`` except `grade.mine`.
 
 The commands of the same names call the same functions. Wherever graphs are taken, a file, a folder, a glob, a
 built-in name, a graph set, a torch module with example inputs, and a list of these will do.

@@ -143,9 +143,9 @@ def check(settings: MineSettings, graphs: GraphSet) -> None:
     ranking(settings.rank_by, graphs, settings.beam)
     samplers[settings.sampler]  # refuses an unknown one, used or not
     if settings.complete and (settings.method != "search" or needs_estimator(settings.rank_by)):
-        raise InputError("`complete` finds patterns by their supports; leave `method` and estimators away.")
+        raise InputError("`complete` finds patterns by their supports; leave out `method` and estimators.")
     if (settings.closed or settings.maximal) and not settings.complete:
-        raise InputError("`closed` and `maximal` are known of all patterns only; set `complete` as well.")
+        raise InputError("`closed` and `maximal` compare all patterns; set `complete` as well.")
 
 
 def folder_for(graphs: str) -> Path:

@@ -50,7 +50,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Remaining:
-    """A motif of the nodes that the library leaves."""
+    """A motif among the nodes that the library does not cover."""
 
     pattern: str
     occurrences: int  # that share no node with each other, or with those of motifs before it

@@ -124,7 +124,7 @@ def test_memory_that_does_not_suffice_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("wishes", "sentence"),
-    [({}, "set `min_graphs` or `min_mni`"), ({"fusible": True, "min_graphs": 2}, "leave `fusible` away")],
+    [({}, "set `min_graphs` or `min_mni`"), ({"fusible": True, "min_graphs": 2}, "leave out `fusible`")],
 )
 def test_what_cannot_be_complete_is_refused(wishes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):

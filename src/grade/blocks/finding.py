@@ -201,9 +201,7 @@ class Blocks:
                     result.append(index)
                     continue
                 waiting.append((index, True))
-                inputs = sorted(
-                    producers[index], key=lambda i: (-depth[i], i)
-                )  # the longest way is gone first
+                inputs = sorted(producers[index], key=lambda i: (-depth[i], i))  # the longest path first
                 waiting += [(i, False) for i in reversed(inputs)]
         return [self.unit(*found[index]) for index in result]
 

@@ -113,7 +113,7 @@ class Class:
         return name
 
     def argument(self, group: str, wanted: str, values: Sequence[Any]) -> str:
-        """How the constructor says a value: the value itself where it is always the same, else an argument."""
+        """The constructor's expression for a value: the value itself where it is always the same, else an argument."""
         if all(value == values[0] for value in values):
             return repr(values[0])
         for known in self.arguments:

@@ -233,7 +233,7 @@ LAYERS: dict[str, Callable[[Use], Spec | None]] = {
 
 
 def is_usual(spec: Spec, option: str) -> bool:
-    """Whether an option is what PyTorch takes when it is left out."""
+    """Whether an option has PyTorch's default value."""
     value = spec.options[option]
     if option == "stride" and "Pool" in spec.name:
         return bool(value == spec.options["kernel_size"])

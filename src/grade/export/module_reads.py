@@ -1,4 +1,4 @@
-"""What the operators and calls of a module class read and compute, in all occurrences of the class at once."""
+"""The values that operators and calls of a module class read and compute, in all occurrences of the class at once."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from grade.export.module_values import KnownValues
 
 Value = tuple[
     str, ...
-]  # what is read or computed in a class: a value of the model for each of its occurrences
+]  # a value that a class reads or computes: one of the model for each of its occurrences
 
 
 class Reads:
@@ -25,7 +25,7 @@ class Reads:
         return all(self.known.is_weight(self.maker.value(begin, slot)) for begin in begins)
 
     def readers(self, made: Class, units: Sequence[Unit], outputs: Sequence[Value]) -> dict[Value, int]:
-        """How many operands of these units each value is."""
+        """For each value, the number of operands of these units that it is."""
         readers: dict[Value, int] = dict.fromkeys(outputs, 2)
         for unit in units:
             for slot in self.maker.slots_of(unit):
@@ -54,7 +54,7 @@ class Reads:
         return length
 
     def arguments(self, made: Class, unit: Unit) -> list[Value]:
-        """What the call of a block is given: all that it reads but the weights, which its class has."""
+        """The arguments of a block's call: all values that it reads except weights, which belong to its class."""
         params = self.maker.function(unit.symbol).params
         slots = [slot for group, slot in enumerate(params) if not self.owned(unit.symbol, group)]
         return [self.values(made, (unit.begin + place, number)) for place, number in slots]
@@ -67,7 +67,7 @@ class Reads:
         return [self.computed(made, root, output) for output in self.maker.function(unit.symbol).outputs]
 
     def values(self, made: Class, slot: Slot) -> Value:
-        """What a slot reads."""
+        """The values that a slot reads."""
         return tuple(self.maker.value(begin, slot) for begin in made.occurrences)
 
     def computed(self, made: Class, place: int, output: int) -> Value:

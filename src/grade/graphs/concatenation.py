@@ -29,7 +29,7 @@ class Vocabulary:
         self.places(tuple(words))
 
     def places(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """The place of each word; new ones are put at the end, while there is room.
+        """The place of each word; new ones are appended while there is room.
 
         A vocabulary that forgets gives the words that it has no room for the place 0.
         """

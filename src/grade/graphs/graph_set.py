@@ -29,9 +29,9 @@ class GraphSet:
     node_offsets[g + 1] - 1``. Cycles, self-loops, isolated nodes and empty graphs are legal; two edges with the same
     source and target are not. Edge type 0 means "no edge", so stored types start at 1.
 
-    A set may know more of its graphs than their structure: operand places of edges (`operands`), which nodes are
-    graph outputs (`outputs`), names and places of nodes in their files, the files themselves (`origins`). These
-    are annotations: counting, matching and the identity of patterns look at types and edges only.
+    Besides its structure a set may have annotations: operand places of edges (`operands`), graph outputs (`outputs`),
+    names and places of nodes in their files, and the files themselves (`origins`). Counting, matching and the identity
+    of patterns ignore them.
 
     Make one with `GraphSet.from_edges`, which validates; the constructor trusts its arrays.
 
@@ -303,11 +303,11 @@ class GraphSet:
         )
 
     def successors(self, node: int) -> NDArray[np.uint32]:
-        """Global ids of the targets of a node's out-going edges, ascending."""
+        """Global ids of the targets of a node's outgoing edges, ascending."""
         return self.out_targets[self.out_offsets[node] : self.out_offsets[node + 1]]
 
     def predecessors(self, node: int) -> NDArray[np.uint32]:
-        """Global ids of the sources of a node's in-coming edges, ascending."""
+        """Global ids of the sources of a node's incoming edges, ascending."""
         return self.in_sources[self.in_offsets[node] : self.in_offsets[node + 1]]
 
     def graph_of(self, node: int) -> int:

@@ -9,7 +9,8 @@ Opening compares the JSON with its own checksum, and the header and size of ever
 to 64 MiB is then checked in full: every array against its SHA-256, every index. A larger one opens in
 milliseconds whatever its size; its arrays are checked in full by `GraphSet.check`, which building from it,
 comparing it and ``grade graphs info`` call, and every index is checked before the native core works on it. Every 65,536
-entries have a CRC-32 beside it, so that who opens a slice of a set compares just that. Sets
+entries have a CRC-32 beside it, so that opening a slice of a set checks that
+slice only. Sets
 of version 1 have no checksums and none of the annotations but node names.
 """
 

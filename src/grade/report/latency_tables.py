@@ -8,7 +8,7 @@ from grade.text import table
 
 
 def latency_lines(data: dict[str, Any]) -> Iterator[str]:
-    """A heading, one row for each strategy, and what could not be used."""
+    """A heading, one row for each strategy, and the strategies that could not be used."""
     work, machine = data["work"], data["machine"]
     yield f"{data['text']}"
     threads = f"{data['threads']} thread{'s' * (data['threads'] != 1)}"

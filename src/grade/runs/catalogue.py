@@ -1,12 +1,12 @@
 """The catalogue of a run: an SQLite file of motifs with their supports, where they occur, and how they were found.
 
-    run          name, value              settings, set, what stopped the run early
+    run          name, value              settings, set, why the run stopped early
     levels       size, candidates, ...    one row for each size of the search
     motifs       id, key, size, ...       one row for each pattern found, best first; ``code`` is it by numbers
     motif_graphs motif, graph, ...        how often a motif occurs in each graph that has it
     graphs       graph, name              the names of the graphs
     occurrences  motif, graph, nodes      some of its occurrences, as global node ids
-    savings      motif, data              what fusing a motif saves; only in runs that were asked for it
+    savings      motif, data              the saving by fusing a motif; only in runs with savings
 
 Numbers carry their quality: ``exact``, ``estimate`` (with a standard error) or ``lower bound``.
 """
@@ -256,7 +256,7 @@ class Catalogue:
 
 
 def support_columns(row: sqlite3.Row) -> dict[str, Any]:
-    """The supports in a row of the table of motifs; a count past SQLite's integers is there as text."""
+    """The supports in a row of the table of motifs; a count past SQLite's integers is text."""
     columns = {name: row[name] for name in SUPPORT_COLUMNS}
     count = columns["occurrences"]
     return {**columns, "occurrences": int(count) if isinstance(count, str) else count}

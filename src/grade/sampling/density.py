@@ -50,7 +50,7 @@ class Recorder:
 
 
 def draw_to_density(sampler: Sampler, request: Request, density: float, census: Census) -> SubgraphSample:
-    """The shortest beginning of a sampler's sequence that reaches the density."""
+    """The shortest prefix of a sampler's sequence that reaches the density."""
     recorder = Recorder(census)
     wanted = patterns_at(density, census)
     batches = list(grow(sampler, request, recorder, wanted))

@@ -58,7 +58,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Draw:
-    """The result of a sampler: occurrences in an order of which every beginning is a fair sample, too. ``facts``
+    """The result of a sampler: occurrences in random order, so that every prefix is a fair sample as well. ``facts``
     describe the draw (acceptance rate, probabilities, ...). A sampler that knows the patterns gives them.
     """
 

@@ -134,7 +134,7 @@ Judge = Callable[[PatternTable], tuple[NDArray[np.float64], NDArray[np.bool_], N
 
 
 class Collecting:
-    """Occurrences of a block of graphs go in, piece by piece; candidates come out, or what makes them elsewhere."""
+    """Takes in the occurrences of a block of graphs, piece by piece; gives candidates, or their arrays."""
 
     def __init__(self, part: Part, crew: Crew, size: int, keeping: Keeping, judge: Judge) -> None:
         """``judge`` returns for each new pattern the divisor of its weights, whether all its occurrences will come,

@@ -84,7 +84,7 @@ def frequent_patterns(
     if constraints.fusible:
         raise InputError(
             "`complete` finds patterns by their parts, and a part of a fusible pattern need not be fusible; leave"
-            " `fusible` away. Fusible patterns alone are searched in full wherever their occurrences fit."
+            " out `fusible`. Fusible patterns alone are searched in full wherever their occurrences fit."
         )
     if constraints.min_graphs <= 1 and constraints.min_mni <= 1:
         raise InputError("`complete` needs a support to reach: set `min_graphs` or `min_mni`.")

@@ -191,14 +191,14 @@ class Constraints(Settings):
         "No directed cycle, and no self-loop.", "--acyclic", "acyclic", is_acyclic, prunes=True, default=False
     )
     single_source: bool = constraint(
-        "Exactly one node without in-coming edges; self-loops do not count.",
+        "Exactly one node without incoming edges; self-loops do not count.",
         "--single-source",
         "single source",
         has_one_source,
         default=False,
     )
     single_sink: bool = constraint(
-        "Exactly one node without out-going edges; self-loops do not count.",
+        "Exactly one node without outgoing edges; self-loops do not count.",
         "--single-sink",
         "single sink",
         has_one_sink,

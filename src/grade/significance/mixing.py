@@ -61,7 +61,7 @@ def choose_switches(
 def integrated_times(counts: NDArray[np.uint64]) -> NDArray[np.float64]:
     """The integrated autocorrelation times of the most frequent columns of [snapshots, patterns].
 
-    Counts that never change say nothing and are left out; where all are, the time is 1.
+    Constant counts are left out; if all are constant, the time is 1.
     """
     frequent = np.argsort(-counts[0].astype(np.int64), kind="stable")[:TRACKED]
     series = counts[:, frequent].astype(float)

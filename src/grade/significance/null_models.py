@@ -1,4 +1,4 @@
-"""Null models: random graphs that share with the observed ones all that is to be taken for granted.
+"""Null models: random graphs that share given properties with the observed ones.
 
 Each is a symmetric Markov chain over the graphs of a set, one by one (`native/null_switching.hpp`): edges of one
 type exchange their targets, two or three at a time, and a move that is not allowed counts as a step without a

@@ -103,7 +103,7 @@ class Node:
 
 @dataclass(slots=True)
 class Body:
-    """A graph or a function: nodes, and the names of what goes in and out."""
+    """A graph or a function: nodes, and the names of inputs and outputs."""
 
     nodes: list[Node] = field(default_factory=list)
     inputs: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""An upper bound of the coverage of any so many patterns, by Lagrangian relaxation of the maximum coverage problem.
+"""An upper bound of the coverage of any m patterns, by Lagrangian relaxation of the maximum coverage problem.
 
 For any multipliers l_v in [0, 1], a union of patterns P is worth at most
 
@@ -25,7 +25,7 @@ def bound_of_choices(
     count: int,
     inside: NDArray[np.bool_],
 ) -> float:
-    """No ``count`` of the patterns are worth more together.
+    """An upper bound of what any ``count`` of the patterns are worth together.
 
     Pattern i holds nodes[starts[i] : starts[i + 1]], each once, and at least one; ``worth`` is [all nodes]. ``inside``
     [all nodes] marks the nodes of a good choice, from which the multipliers begin.

@@ -25,7 +25,7 @@ from grade.verify.querying import QueryVerifier
 from grade.verify.vocabulary import translate
 
 SECONDS_PER_PATTERN = 1200.0  # the paper's cut-off
-PACKING_SHARE = 0.4  # of the limit, that the disjoint occurrences may take besides
+PACKING_SHARE = 0.4  # of the limit, for the disjoint occurrences in addition
 EXAMPLES_SHARE = 0.1  # and the examples
 IMAGE_SHARE = 0.05  # and the images of each node of the pattern
 IMAGE_STEPS = 10**9

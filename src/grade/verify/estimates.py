@@ -1,10 +1,10 @@
 """Unbiased estimates of counts that were cut off.
 
 Where a pattern occurs 1e10 times and more, enumeration stops at a lower bound. A search has counts of its own, but it
-keeps patterns because their counts came out high, so they lean upwards. Here a *family* of patterns of 3 .. k nodes is
-fixed before anything is drawn: the patterns to estimate and, for every pattern, parts that are one node smaller. Fresh
-seeds draw lists of occurrences for the family; given the family, the counts of each replicate are unbiased
-(`grade.search.expand`), so is their mean, and their spread gives its error.
+keeps patterns because their counts came out high, so they are biased upwards. Here a *family* of patterns of 3 .. k
+nodes is fixed before anything is drawn: the patterns to estimate and, for every pattern, parts that are one node
+smaller. Fresh seeds draw lists of occurrences for the family; given the family, the counts of each replicate are
+unbiased (`grade.search.expand`), so is their mean, and their spread gives its error.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -216,7 +216,7 @@ def independent_choices(
     """A sample without replacement for each replicate, as if drawn from the population by itself.
 
     ``listed`` random members of the population are known; numbers of these are returned. Of those that were drawn
-    before, as many come again as chance has it, and the others are fresh.
+    before, a random number comes again (hypergeometric, as without replacement); the others are fresh.
     """
     order, used = random.permutation(listed), 0
     for _ in range(REPLICATES):

@@ -21,7 +21,7 @@ UNLIMITED_STEPS = 2**63
 
 
 def steps_in(seconds: float | None) -> int:
-    """The steps that so many seconds stand for.
+    """The number of steps that this many seconds stand for.
 
     >>> steps_in(2)
     100000000

@@ -16,7 +16,7 @@ from grade.verify.limits import bad_patterns_refused, quality, steps_in
 
 
 class QueryVerifier:
-    """A graph set that queries are asked of.
+    """A graph set indexed for counting queries.
 
     >>> graphs = GraphSet.from_edges(node_counts=[4], node_types=[0, 1, 2, 1], edge_counts=[4],
     ...                              edges=[[0, 1], [1, 2], [0, 2], [2, 3]], node_vocabulary=["a", "b", "c"])
