@@ -92,8 +92,8 @@ class Distinct:
 
 
 def extensions(job: Job, levels: Sequence[Level]) -> Accepts | None:
-    """The test of patterns that extend a chosen one and may be chosen, too; None (no extensions) where another ranking or
-    a support that they might lack is required.
+    """The test of patterns that extend a chosen one and may be chosen, too; None (no extensions) where another ranking
+    or a support that they might lack is required.
     """
     limits = job.constraints
     if job.settings.rank_by != "coverage" or limits.min_graphs > 1 or limits.min_mni > 1:
