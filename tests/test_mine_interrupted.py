@@ -184,6 +184,48 @@ def test_a_killed_run_ends_with_the_same_catalogue(tmp_path: Path) -> None:
     assert not [file for file in (tmp_path / "killed").rglob("*") if file.name.startswith(".")]
 
 
+KILLED_AT_FILES = """
+import os, signal, sys
+from pathlib import Path
+from grade.mine import mine
+
+put_in_place = Path.replace
+
+def killing(before):
+    def replace(path, target):
+        if not before:
+            put_in_place(path, target)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return replace
+
+def run(out):
+    mine("zoo-mini", k="3-6", out=out, top=15, beam=60, list_size=40, threads=1)
+
+for moment in range(20):
+    child = os.fork()
+    if child == 0:
+        Path.replace = killing(before=moment % 2 == 0)
+        run(sys.argv[1])
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL, moment
+run(sys.argv[1])
+run(sys.argv[2])
+"""
+
+
+def test_killed_at_twenty_moments(tmp_path: Path) -> None:
+    """kill -9 just before a file is put in its place, and just after, ten times each; every run begins where the one
+    before it ended.
+    """
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED_AT_FILES, killed, whole], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert catalogue_bytes(killed) == catalogue_bytes(whole)
+    assert not [file for file in killed.rglob("*") if file.name.startswith(".")]
+
+
 def test_a_run_that_goes_on_removes_what_a_kill_left_half_written(tmp_path: Path) -> None:
     whole = mine(tmp_path / "run")
     (tmp_path / "run" / "catalogue.sqlite").unlink()

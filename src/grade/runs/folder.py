@@ -92,16 +92,18 @@ class RunFolder:
             run.remove_leftovers()
             run.make_folders()
             return run
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if path.exists() and not (path.is_dir() and all(map(is_leftover, path.iterdir()))):
             raise InputError(f"{path} exists and is no run; choose another folder.")
         writable_target(path)
-        run.make_folders()
+        run.remove_leftovers()  # of a start that was killed
+        run.make_folder(path)
         try:
             description = {"format": FORMAT, "version": __version__, "settings": wanted, "set": set_}
             save_json(path / RUN_FILE, description, RUN_FILE)
         except (InputError, FileError):
             shutil.rmtree(path)  # a folder without run.json would not be taken for a run
             raise
+        run.make_folders()
         return run
 
     @classmethod
@@ -114,16 +116,19 @@ class RunFolder:
         return run
 
     def make_folders(self) -> None:
+        for folder in ("samples", "models", "levels", "supports"):
+            self.make_folder(self.path / folder)
+
+    def make_folder(self, folder: Path) -> None:
         try:
-            for folder in ("samples", "models", "levels", "supports"):
-                (self.path / folder).mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise refuse_writing(self.path, error) from error
 
     def remove_leftovers(self) -> None:
         """Remove the temporary files of a killed run (`grade.files` writes to them, then renames)."""
         for left in list(self.path.rglob(".*")):
-            if re.match(r"\.[0-9a-f]{12}-", left.name):
+            if is_leftover(left):
                 shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
 
     def description(self) -> dict[str, Any]:
@@ -251,6 +256,11 @@ class RunFolder:
                 )
             )
         return levels
+
+
+def is_leftover(path: Path) -> bool:
+    """Whether this is a temporary file or folder of a killed run."""
+    return re.match(r"\.[0-9a-f]{12}-", path.name) is not None
 
 
 LISTED = ("offsets", "occurrences", "weights", "counts", "exact", "complete")
