@@ -122,6 +122,30 @@ def test_results_show_themselves(tmp_path: Path) -> None:
             assert result.to_pandas().to_dict("list").keys() == columns.keys()
 
 
+def test_a_graph_set_shows_its_largest_graphs_and_types() -> None:
+    graphs = grade.load("zoo-mini")
+    page, columns = graphs._repr_html_(), graphs.columns()
+    largest = int(graphs.node_counts.argmax())
+    assert page.index(graphs.graph_names[largest]) == min(
+        page.index(n) for n in graphs.graph_names if n in page
+    )
+    assert f"Conv ({(graphs.node_types == graphs.node_vocabulary.index('Conv')).sum():,})" in page
+    assert (sum(columns["nodes"]), sum(columns["edges"])) == (graphs.nodes, graphs.edges)
+    hostile = grade.GraphSet.from_edges(
+        node_counts=[1],
+        node_types=[0],
+        edge_counts=[0],
+        edges=[],
+        node_vocabulary=["<b>"],
+        graph_names=["<i>"],
+    )
+    assert "<b>" not in hostile._repr_html_()
+    assert "<i>" not in hostile._repr_html_()
+    assert grade.GraphSet.from_edges(
+        node_counts=[], node_types=[], edge_counts=[], edges=[], node_vocabulary=[]
+    )._repr_html_()
+
+
 def test_drawings_are_shown_and_saved(tmp_path: Path) -> None:
     drawing = grade.draw("Conv -> Relu")
     assert drawing._repr_svg_().count("<rect") == 2

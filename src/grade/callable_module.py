@@ -4,6 +4,7 @@ A package and a function of the same name would hide each other, depending on wh
 """
 
 import functools
+import inspect
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -24,6 +25,10 @@ class CallableModule(ModuleType):
         >>> import inspect, grade.mine
         >>> list(inspect.signature(grade.mine).parameters)[:2]
         ['graphs', 'k']
+        >>> "Parameters" in grade.mine.__doc__
+        True
         """
         module.__class__ = cls
+        # Without the examples, which doctest would find twice.
+        module.__doc__ = inspect.cleandoc(main.__doc__ or "").partition("\n>>>")[0]
         functools.update_wrapper(module, main, assigned=())  # type: ignore[arg-type]  # sets __wrapped__

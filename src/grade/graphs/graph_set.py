@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from grade import _core
 from grade.errors import InputError
+from grade.frames import to_pandas
 from grade.graphs.checks import check_lengths, check_vocabularies, checked_annotations, integers
 from grade.graphs.in_pieces import give_back, pieces
 from grade.graphs.operands import UNKNOWN, Arc, arcs_of
@@ -17,6 +18,7 @@ from grade.graphs.origins import Origins
 from grade.graphs.stored_arrays import DTYPES, PLACES, STRUCTURE, arrays_of, checksum, digest_of
 from grade.graphs.strings import StringTable, ranges
 from grade.machine import thread_count
+from grade.reprs import shown_by
 
 NO_EDGE = "none"
 
@@ -175,6 +177,17 @@ class GraphSet:
 
     def __repr__(self) -> str:
         return f"GraphSet({self.origin!r}: {len(self):,} graphs, {self.nodes:,} nodes, {self.edges:,} edges)"
+
+    _repr_html_ = shown_by("grade.report.notebook", "graphs_html")
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The graphs column by column: their names and sizes."""
+        sizes = {"nodes": self.node_counts.tolist(), "edges": self.edge_counts.tolist()}
+        return {"graph": list(self.graph_names), **sizes}
+
+    def to_pandas(self) -> Any:
+        """The graphs with their sizes as a pandas.DataFrame."""
+        return to_pandas(self.columns())
 
     @property
     def nodes(self) -> int:

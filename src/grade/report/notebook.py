@@ -1,11 +1,11 @@
-"""Censuses, samples, counts and catalogues as HTML for a notebook."""
+"""Graph sets, censuses, samples, counts and catalogues as HTML for a notebook."""
 
 from collections.abc import Iterable
 from html import escape
 
 import numpy as np
 
-from grade.graphs import SubgraphSample
+from grade.graphs import GraphSet, SubgraphSample
 from grade.graphs.patterns import Pattern
 from grade.graphs.queries import Query
 from grade.report.drawing import svg
@@ -15,6 +15,20 @@ from grade.support import Support
 
 SHOWN = 10
 SUPPORTS = ("occurrences", "graphs", "disjoint")
+
+
+def graphs_html(graphs: GraphSet) -> str:
+    """The largest graphs of a set with their sizes, and its most frequent node types."""
+    types = np.bincount(graphs.node_types, minlength=len(graphs.node_vocabulary))
+    frequent = [row for row in np.argsort(-types, kind="stable")[:SHOWN].tolist() if types[row]]
+    words = ", ".join(f"{graphs.node_vocabulary[row]} ({types[row]:,})" for row in frequent)
+    largest = np.argsort(-graphs.node_counts, kind="stable")[:SHOWN].tolist()
+    sizes = zip(graphs.node_counts[largest], graphs.edge_counts[largest], strict=True)
+    rows = [
+        (graphs.graph_names[graph], [f"{nodes:,}", f"{edges:,}"])
+        for graph, (nodes, edges) in zip(largest, sizes, strict=True)
+    ]
+    return table(f"{graphs!r}: {words}", ["nodes", "edges"], rows, "graph")
 
 
 def census_html(census: Census) -> str:
@@ -59,9 +73,14 @@ def shown_supports(support: Support) -> list[str]:
     return [support.shown(name) for name in SUPPORTS]
 
 
-def table(title: str, columns: list[str], rows: Iterable[tuple[Pattern | Query | str, list[str]]]) -> str:
+def table(
+    title: str,
+    columns: list[str],
+    rows: Iterable[tuple[Pattern | Query | str, list[str]]],
+    first: str = "pattern",
+) -> str:
     """Numbered rows of a picture (or a text, for a query) and cells."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in ["", "pattern", *columns])
+    head = "".join(f"<th>{escape(name)}</th>" for name in ["", first, *columns])
     body = "".join(
         f"<tr><td>{rank}</td><td>{svg(pattern) if isinstance(pattern, Pattern) else escape(str(pattern))}</td>"
         + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
