@@ -10,6 +10,7 @@ told; which patterns are more frequent than in random circuits of the same gates
 import argparse
 import importlib.util
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +45,10 @@ FULL_ADDER = (
     " nor#5 -> nor#7; nor#6 -> nor#8; nor#7 -> nor#8; nor#1 -> nor#9; nor#5 -> nor#9"
 )
 MULTIPLEXER = "not -> and#1 -> or; and#2 -> or"
+# Two multiplexers of NANDs with one key: both lines go on, or change places.
+CROSSING = "not -> nand#1 -> nand#5; not -> nand#2 -> nand#6; nand#3 -> nand#5; nand#4 -> nand#6"
+KEYS = re.compile(r"\bkey_\d+")
+INSTANCE = re.compile(r"^\s*(fflopd|ff)\s+\w+\s*\(", re.MULTILINE)
 CELLS = (
     Cell("XOR of four NANDs", XOR, "c1355", 104, "c499 is the same circuit with 104 XOR gates"),
     Cell(
@@ -56,6 +61,32 @@ CELLS = (
     Cell("2-to-1 multiplexer", MULTIPLEXER, "mux_2", 1, "it is one"),
     Cell("2-to-1 multiplexer", MULTIPLEXER, "switch", 2, "a crossing of two lines by two multiplexers"),
 )
+
+
+def cells_of(folder: Path) -> list[Cell]:
+    """Cells whose number a netlist says itself: key inputs of switching networks, instances of flip-flops.
+
+    The netlists are flat but for their flip-flops, which are instances of a module in the same file (or of one that
+    is not there). A banyan network has three keys for each crossing: one selects, two invert.
+    """
+    found = []
+    for inputs in (8, 16, 32, 64, 128, 256):
+        keys = len(set(KEYS.findall((folder / f"banyan_{inputs}.v").read_text())))
+        found.append(
+            Cell(
+                "crossing of two multiplexers",
+                CROSSING,
+                f"banyan_{inputs}",
+                keys // 3,
+                f"{keys} key inputs, 3 each",
+            )
+        )
+    for name in ("s27", "s13207", "s38417", "s38584"):
+        (kind,) = set(instances := INSTANCE.findall((folder / f"{name}.v").read_text()))
+        found.append(
+            Cell("flip-flop", kind, name, len(instances), f"instances of the module {kind} in the netlist")
+        )
+    return found
 
 
 def circuit(graphs: GraphSet, name: str) -> GraphSet:
@@ -83,7 +114,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--netlists", help="folder, archive or wheel of netlists; circuitgraph's when left out"
+        "--netlists", help="folder of netlists with those of circuitgraph; its own when left out"
     )
     parser.add_argument("--out", type=Path, default=HERE / "results", help="where the results go")
     parser.add_argument("--draws", type=int, default=100, help="random circuits to compare with")
@@ -112,11 +143,12 @@ def main() -> None:
         "|---|---|---|---|---|---|---|",
     ]
     cells = []
-    for cell in CELLS:
+    for cell in [*CELLS, *cells_of(Path(spec))]:
         one = circuit(graphs, cell.circuit)
         counted = grade.count(one, cell.pattern)
         size, found = counted.patterns[0].size, int(counted[0].occurrences)
-        same = [block.count for block in grade.blocks(one, min_count=2).blocks if block.nodes == size]
+        blocks = grade.blocks(without_cycles(one), min_count=2).blocks if len(without_cycles(one)) else []
+        same = [block.count for block in blocks if block.nodes == size]
         cells.append(
             {
                 "cell": cell.name,

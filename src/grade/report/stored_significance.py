@@ -46,7 +46,7 @@ def keep(run: Path, result: Significance) -> Path:
     name = f"significance/k-{result.k:02}-{result.null.name}.json"
     (run / "significance").mkdir(exist_ok=True)
     facts = result.facts()
-    rows = result.order[result.scores.tested[result.order]][:KEPT]
+    rows = np.sort(result.order[result.scores.tested[result.order]][:KEPT])  # in the fixed order of patterns
     folder.save_json(
         name,
         {
