@@ -89,6 +89,9 @@ def sample_size(settings: dict[str, Any]) -> list[Row]:
             else:
                 uniform = round(uniform_draws(census, settings["density"], seeds))
             for column, method in enumerate(settings["methods"]):
+                if uniform > settings["most"] and method != "nrs":
+                    print(f"{name}, k = {k}, {method}: left out, for it takes {uniform:,} draws")
+                    continue
                 try:
                     draws = draws_to(
                         graphs, k, method, [settings["density"]], census, seeds, settings["threads"]
@@ -309,7 +312,8 @@ def page(parts: dict[str, list[Row]], settings: dict[str, Any]) -> str:
     for name, k in dict.fromkeys((row["set"], row["k"]) for row in sizes):
         own = [row for row in sizes if (row["set"], row["k"]) == (name, k)]
         cells = {row["method"]: cell_of(row) for row in own}
-        texts = [cells.get(method, "refused") for method in settings["methods"]]
+        missing = "not drawn" if own[0]["uniform"] > settings["most"] else "refused"
+        texts = [cells.get(method, missing) for method in settings["methods"]]
         lines.append(f"| {name} | {k} | {own[0]['uniform']:,} | " + " | ".join(texts) + " |")
     lines += [
         "",
@@ -330,7 +334,7 @@ def page(parts: dict[str, list[Row]], settings: dict[str, Any]) -> str:
         " draws would have"
         f" 'noise'. 'spread' is the variance of the shares of the {settings['bias']['top']} most frequent"
         " patterns from seed to"
-        " seed, as a multiple of that of independent uniform draws (median). ARS refuses zoo.",
+        " seed, as a multiple of that of independent uniform draws (median). ARS refuses zoo and zoo-large.",
         "",
         "| set | k | method | distance | noise | spread | draws with a hub | instances, estimated / true |",
         "|---|---|---|---|---|---|---|---|",
@@ -378,6 +382,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="one small set, few seeds")
     parser.add_argument("--only", choices=PARTS, help="make this part again and keep the others' results")
     parser.add_argument("--out", type=Path, default=HERE / "results")
+    parser.add_argument(
+        "--sets",
+        nargs="+",
+        metavar="SET",
+        help="with --only samples_to_density: rows of these sets, others stay",
+    )
     arguments = parser.parse_args()
     settings = tomllib.loads((HERE / "settings.toml").read_text())
     if arguments.quick:
@@ -386,8 +396,18 @@ def main() -> None:
         settings["bias"] |= {"sets": [["nas-bench-201", 4]], "count": 2000, "seeds": 3}
         settings["large"] |= {"set": "zoo-mini", "sizes": [8], "count": 2000, "seeds": 3}
     arguments.out.mkdir(parents=True, exist_ok=True)
+    if arguments.sets is not None:
+        if arguments.only != "samples_to_density" or not settings["sets"].keys() >= set(arguments.sets):
+            parser.error(f"--sets goes with --only samples_to_density; known: {', '.join(settings['sets'])}")
+        order = [facts.get("name", name) for name, facts in settings["sets"].items()]
+        some = {name: settings["sets"][name] for name in arguments.sets}
+        again = {facts.get("name", name) for name, facts in some.items()}
+        path = arguments.out / "samples_to_density.csv"
+        rows = [row for row in read_csv(path) if row["set"] not in again]
+        rows += sample_size({**settings, "sets": some})
+        write_csv(sorted(rows, key=lambda row: order.index(row["set"])), path)
     for name, make in PARTS.items():
-        if arguments.only in (None, name):
+        if arguments.only in (None, name) and arguments.sets is None:
             write_csv(make(settings), arguments.out / f"{name}.csv")
     parts = {name: read_csv(arguments.out / f"{name}.csv") for name in PARTS}
     draw_curves(parts["curve"], arguments.out / "curve.png")
