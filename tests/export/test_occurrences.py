@@ -14,6 +14,7 @@ import grade
 from grade import GraphSet, InputError
 from grade.export.formats import export
 from grade.export.occurrences import Occurrences, occurrences_of
+from grade.export.translation import translate
 from grade.graphs.storage import load_graph_set
 from grade.mine import mine
 from grade.settings import ReadSettings
@@ -272,6 +273,40 @@ def test_an_exported_module_can_be_trained(tmp_path: Path) -> None:
     assert {name for name, _ in motif.named_parameters()} == {"conv_weight", "batch_norm_bias"}
     assert {name for name, _ in motif.named_buffers()} == {"batch_norm_mean", "batch_norm_variance"}
     assert all(value.grad is not None for value in [*inputs, *motif.parameters()])
+
+
+def test_example_inputs_fit_where_shapes_are_inputs(tmp_path: Path) -> None:
+    """A shape, pads and bounds that are computed outside of the part: the examples give the shapes of the model."""
+    node, info = helper.make_node, helper.make_tensor_value_info
+    nodes = [
+        node("Relu", ["sizes"], ["positive"], name="shape"),
+        node("Cast", ["positive"], ["whole"], name="cast", to=TensorProto.INT64),
+        node("Reshape", ["x", "whole"], ["r"], name="reshape"),
+        node("Cast", ["width"], ["pads"], name="width", to=TensorProto.INT64),
+        node("Pad", ["r", "pads"], ["p"], name="pad", mode="reflect"),
+        node("Slice", ["p", "begin", "end"], ["y"], name="slice"),
+    ]
+    ints = {name: info(name, TensorProto.INT64, [3]) for name in ("begin", "end")}
+    graph = helper.make_graph(
+        nodes,
+        "shapes",
+        [
+            info("x", TensorProto.FLOAT, ["batch", 12, 8]),
+            info("sizes", TensorProto.FLOAT, [3]),
+            info("width", TensorProto.INT32, [6]),
+            *ints.values(),
+        ],
+        [info("y", TensorProto.FLOAT, [None, None, None])],
+        value_info=[info("r", TensorProto.FLOAT, ["batch", 6, 16])],
+    )
+    save(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], ir_version=8),
+        tmp_path / "shapes.onnx",
+    )
+    graphs = load(tmp_path / "shapes.onnx")
+    made, _ = found_in(graphs, "Cast#1 -> Reshape -> Pad -> Slice; Cast#2 -> Pad").first_cut()
+    module = imported(translate(made.model, set(made.weights)).source, tmp_path)
+    assert module.Motif()(*module.example_inputs()).shape == (1, 6, 16)
 
 
 def test_results_of_folded_operators_are_weights(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
+from grade.export.example_inputs import FLOATS, example_of
 from grade.export.model_files import import_onnx, reads_of, type_of
 from grade.export.operator_call import DTYPES, Call, UntranslatableError
 from grade.export.pytorch import indented, plain, stem
@@ -21,7 +22,6 @@ from grade.export.torch_helpers import HELPERS
 from grade.export.torch_operators import OPERATORS, SEVERAL
 
 INLINE = 16  # numbers of a constant that is written into the code
-EXAMPLE = 4  # size of a dimension that the model leaves open; 1 for the first one, the batch
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,8 @@ def module_source(
         ]
     returned = ", ".join(results)
     text += [f"    def forward({arguments}) -> {kind}:", *indented([*lines, f"return {returned}"], 8)]
-    examples = [f"{example(writer, value)}," for value in inputs]
+    graph = writer.model.graph
+    examples = [f"{example_of(graph, value, writer.shapes, writer.kinds)}," for value in inputs]
     text += ["", "", "def example_inputs() -> tuple[torch.Tensor, ...]:"]
     text += [
         '    """Inputs of the shapes of the model; dimensions that it leaves open have example sizes."""'
@@ -248,27 +249,13 @@ def parameter_line(writer: Writer, own: str, value: str) -> str:
     """A parameter with example values: positive for variances and scales, so that no example is NaN."""
     shape = [size or 1 for size in writer.shapes.get(value, [])]
     kind = DTYPES.get(writer.kinds.get(value, 1), "torch.float32")
-    if kind not in ("torch.float32", "torch.float64", "torch.float16", "torch.bfloat16"):
+    if kind not in FLOATS:
         return f'self.register_buffer("{own}", torch.zeros({shape}, dtype={kind}))'
     positive = own.rstrip("0123456789").endswith(("variance", "scale"))
     made = f'seeded("{own}", {shape}, {kind}, positive={positive})'
     if value in writer.statistics:
         return f'self.register_buffer("{own}", {made})'
     return f"self.{own} = nn.Parameter({made})"
-
-
-def example(writer: Writer, value: str) -> str:
-    """An example input: positive numbers, which no root, logarithm or quotient turns into NaN."""
-    known = writer.shapes.get(value, [])
-    shape = [size if size else 1 if place == 0 else EXAMPLE for place, size in enumerate(known)]
-    kind = DTYPES.get(writer.kinds.get(value, 1), "torch.float32")
-    if kind in ("torch.float32", "torch.float64", "torch.float16", "torch.bfloat16"):
-        return (
-            f"(torch.rand({shape}) + 0.5).to({kind})"
-            if kind != "torch.float32"
-            else f"torch.rand({shape}) + 0.5"
-        )
-    return f"torch.ones({shape}, dtype={kind})"
 
 
 SEEDED = '''
