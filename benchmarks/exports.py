@@ -42,8 +42,9 @@ OUT = Path(__file__).parent / "results"
 HEAD = """# Exported parts of real models
 
 `python benchmarks/exports.py FILE.onnx ...`: random connected parts of 3 to 8 operators, exported and run on the
-tensors of the model in onnxruntime. Same: all outputs within 1e-4 of their largest value. Refused: no model of their
-own, with the reason. Placeholder: an operator has no counterpart in PyTorch. Deviation: the largest, relative.
+tensors of the model in onnxruntime. Same: all outputs within 1e-4 of their largest value. Placeholder: an operator has
+no counterpart in PyTorch. Refused: the part is no model of its own, and the export says why. Deviation: the largest,
+relative to the largest value of an output.
 
 | model | operators | parts | same as ONNX | same as PyTorch | placeholder | refused | deviation |
 |---|---|---|---|---|---|---|---|
