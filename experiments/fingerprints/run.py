@@ -2,9 +2,10 @@
 
     python experiments/fingerprints/run.py [--out FOLDER]
 
-1. `zoo`: every model is the distribution of its 3-node patterns; distances are those of Jensen and Shannon. The
-   map places the models by their distances (classical multidimensional scaling), and the share of models whose nearest
-   other model is of the same family says how much a fingerprint knows.
+1. `zoo` and `zoo-large`: every model is the distribution of its 3-node patterns; distances are those of Jensen and
+   Shannon. The map places the models by their distances (classical multidimensional scaling), and the share of models whose nearest
+   other model is of the same family says how much a fingerprint knows. In `zoo-large` the nearest is looked for in
+   other packages only, where another hand wrote the same family.
 2. NAS-Bench-101 and 201: their types differ, and so does what a node means. Three comparisons: structure alone; types
    that both have (1x1 and 3x3 convolution, 3x3 pooling, input, output), the rest being types of their own; and the
    same after the cells of 201 were written as those of 101: an operation `none` passes nothing on, so its node goes;
@@ -15,8 +16,8 @@ Results: families.png and README.md.
 """
 
 import argparse
-from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -47,16 +48,23 @@ def family_of(name: str) -> str:
 
 
 def distances(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[n, n] Jensen-Shannon distances of the rows."""
+    """[n, n] Jensen-Shannon distances of the rows.
 
-    def entropy(p: NDArray[np.float64]) -> NDArray[np.float64]:
-        return -np.where(p > 0, p * np.log2(np.where(p > 0, p, 1)), 0).sum(axis=-1)
+    Where one row is 0 and the other is q, their mean adds (q - q log q) / 2 to its entropy, so that only the patterns
+    of one row have to be looked at.
+    """
 
-    own = entropy(shares)
+    def terms(p: NDArray[np.float64]) -> NDArray[np.float64]:
+        return -np.where(p > 0, p * np.log2(np.where(p > 0, p, 1)), 0)
+
+    entropies, totals = terms(shares).sum(axis=1), shares.sum(axis=1)
     result = np.zeros((len(shares), len(shares)))
     for i, row in enumerate(shares):
-        divergence = entropy((shares + row) / 2) - (own + own[i]) / 2
-        result[i] = np.sqrt(np.maximum(divergence, 0))
+        own = np.flatnonzero(row)
+        others = shares[:, own]
+        outside = (totals - others.sum(axis=1) + entropies - terms(others).sum(axis=1)) / 2
+        mean = terms((others + row[own]) / 2).sum(axis=1) + outside
+        result[i] = np.sqrt(np.maximum(mean - (entropies + entropies[i]) / 2, 0))
     return result
 
 
@@ -71,7 +79,6 @@ def families(out: Path) -> list[str]:
     found = features(load("zoo"), 3)
     families_of = np.array([family_of(name) for name in found.row_names])
     between = distances(found.to_numpy("shares"))
-    chosen = np.flatnonzero(families_of != "")
     places = scaled(between)
     figure, axes = canvas("zoo: models by their patterns of 3 nodes", "", "")
     others = np.flatnonzero(families_of == "")
@@ -87,15 +94,38 @@ def families(out: Path) -> list[str]:
     axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     save(figure, out / "families.png")
 
-    among = between[np.ix_(chosen, chosen)] + np.diag(np.full(len(chosen), np.inf))
-    nearest = families_of[chosen][among.argmin(axis=1)]
-    right = float((nearest == families_of[chosen]).mean())
-    sizes = Counter(families_of[chosen].tolist())
-    chance = sum(n * (n - 1) for n in sizes.values()) / (len(chosen) * (len(chosen) - 1))
+    return [nearest_family("zoo", between, families_of, np.arange(len(between)))]
+
+
+def families_across_packages() -> list[str]:
+    """The same for zoo-large: is the nearest model of another package of the same family?"""
+    found = features(load("zoo-large"), 3)
+    parts = [name.split("/") for name in found.row_names]
+    packages = np.array([part[0] for part in parts])
+    families_of = np.array([family_of(part[1]) if len(part) == 2 else "" for part in parts])
+    spread = [f for f in FAMILIES if len(set(packages[families_of == f])) > 1]
+    families_of[~np.isin(families_of, spread)] = ""
     return [
-        f"{len(chosen)} models of {len(FAMILIES)} families: the nearest other model is of the same family for"
-        f" {100 * right:.0f} % of them, {100 * chance:.0f} % by chance.",
+        nearest_family(
+            "zoo-large, other packages", distances(found.to_numpy("shares")), families_of, packages
+        )
     ]
+
+
+def nearest_family(
+    title: str, between: NDArray[np.float64], families_of: NDArray[np.str_], groups: NDArray[Any]
+) -> str:
+    """A row of the table: how often the nearest model of another group is of the same family, and by chance."""
+    chosen = np.flatnonzero(families_of != "")
+    own, kinds = groups[chosen], families_of[chosen]
+    others = own[:, None] != own
+    among = np.where(others, between[np.ix_(chosen, chosen)], np.inf)
+    right = kinds[among.argmin(axis=1)] == kinds
+    chance = ((kinds[:, None] == kinds) & others).sum(axis=1) / others.sum(axis=1)
+    return (
+        f"| {title} | {len(chosen)} | {len(set(kinds.tolist()))} | {100 * right.mean():.0f} % |"
+        f" {100 * chance.mean():.0f} % |"
+    )
 
 
 def renamed(graphs: GraphSet, names: dict[str, str]) -> list[nx.DiGraph]:
@@ -188,11 +218,16 @@ def main() -> None:
         "",
         "Made by `python experiments/fingerprints/run.py`.",
         "",
-        "## Families of zoo",
+        "## Families",
         "",
+        "How often the nearest other model, by patterns of 3 nodes, is of the same family.",
+        "",
+        "| set | models | families | same family | by chance |",
+        "|---|---|---|---|---|",
+        *families(out),
+        *families_across_packages(),
     ]
     lines += [
-        *families(out),
         "",
         "![Families](families.png)",
         "",
