@@ -1,6 +1,6 @@
 """The share of samples that contain a convolution and have in- and out-degrees of at most 2.
 
-    python experiments/case_study_share/run.py [--quick] [--out FOLDER]
+    python experiments/case_study_share/run.py [--quick] [--sets SET ...] [--sizes K ...] [--out FOLDER]
 
 The paper's table "proportion of interested samples" (appendix, case study) on our sets in place of Younger: what is
 left of a sample when it is filtered after drawing. Both weightings are shown: every occurrence counts the same, as
@@ -9,7 +9,6 @@ in the paper, or every graph does. Results: shares.csv and README.md.
 
 import argparse
 import csv
-import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from grade.sources import load
 
 HERE = Path(__file__).parent
 TITLES = {"nrs": "NRS", "rand-esu": "Rand-ESU", "rand-fase": "Rand-FaSE"}
+PAPER_FROM = 4  # nodes, the first column of its table
 Row = dict[str, Any]
 
 
@@ -47,9 +47,9 @@ def shares(name: str, settings: dict[str, Any]) -> list[Row]:
     graphs = load(name)
     rule = (settings["node_types"], settings["degree"])
     rows: list[Row] = []
-    for column, k in enumerate(settings["sizes"]):
+    for k in settings["sizes"]:
         exact: Any = ""
-        if k <= settings["exact_up_to"]:
+        if k <= settings["exact_up_to"].get(name, 0):
             census = take_census(graphs, k, settings["threads"])
             fits = interesting(census.patterns, *rule)
             exact = round(100 * float(census.counts[fits].sum()) / census.instances, 4)
@@ -65,6 +65,7 @@ def shares(name: str, settings: dict[str, Any]) -> list[Row]:
                         seed=seed,
                         threads=settings["threads"],
                         weighting=weighting,
+                        parts=0,
                     )
                     values.append(100 * drawn.counts[interesting(drawn.patterns, *rule)].sum() / len(drawn))
                 rows.append(
@@ -76,7 +77,7 @@ def shares(name: str, settings: dict[str, Any]) -> list[Row]:
                         "percent": round(float(np.mean(values)), 4),
                         "standard_deviation": round(float(np.std(values, ddof=1)), 4),
                         "exact": exact if weighting == "occurrences" else "",
-                        "paper_on_younger": settings["paper"][method][column]
+                        "paper_on_younger": settings["paper"][method][k - PAPER_FROM]
                         if weighting == "occurrences"
                         else "",
                     }
@@ -85,13 +86,13 @@ def shares(name: str, settings: dict[str, Any]) -> list[Row]:
     return rows
 
 
-def page(rows: list[Row], settings: dict[str, Any], seconds: float) -> str:
+def page(rows: list[Row], settings: dict[str, Any]) -> str:
     sizes = settings["sizes"]
     head = ["| size k | " + " | ".join(map(str, sizes)) + " |", "|---" * (len(sizes) + 1) + "|"]
     lines = [
         "# Share of samples that a constraint leaves",
         "",
-        f"Made by `python experiments/case_study_share/run.py` in {seconds / 60:.0f} minutes: percent of"
+        "Made by `python experiments/case_study_share/run.py`: percent of"
         f" {settings['count']:,} samples that contain {' or '.join(settings['node_types'])} and in which every in- and"
         f" out-degree is at most {settings['degree']}, mean ± standard deviation over {settings['seeds']} seeds.",
     ]
@@ -108,9 +109,9 @@ def page(rows: list[Row], settings: dict[str, Any], seconds: float) -> str:
                 ]
                 lines.append(f"| {name}, {TITLES[method]} | " + " | ".join(cells) + " |")
             if weighting == "occurrences":
-                exact = [r["exact"] for r in own if r["method"] == settings["methods"][0]]
+                exact = [str(r["exact"]) for r in own if r["method"] == settings["methods"][0]]
                 lines.append(
-                    f"| {name}, exact | " + " | ".join(f"{e:.4f}" if e != "" else "" for e in exact) + " |"
+                    f"| {name}, exact | " + " | ".join(f"{float(e):.4f}" if e else "" for e in exact) + " |"
                 )
         if weighting == "occurrences":
             for method in settings["methods"]:
@@ -124,19 +125,41 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="a small set, two sizes, few samples")
+    parser.add_argument(
+        "--sets", nargs="+", metavar="SET", help="make rows of these sets again, keep the others"
+    )
+    parser.add_argument(
+        "--sizes", nargs="+", type=int, metavar="K", help="make rows of these sizes again, likewise"
+    )
     parser.add_argument("--out", type=Path, default=HERE / "results")
     arguments = parser.parse_args()
     settings = tomllib.loads((HERE / "settings.toml").read_text())
     if arguments.quick:
         settings |= {"sets": ["zoo-mini"], "sizes": [4, 5], "count": 2000, "seeds": 2}
+        settings["exact_up_to"] = {"zoo-mini": 5}
     arguments.out.mkdir(parents=True, exist_ok=True)
-    begin = time.perf_counter()
-    rows = [row for name in settings["sets"] for row in shares(name, settings)]
-    with (arguments.out / "shares.csv").open("w", newline="") as file:
+    path = arguments.out / "shares.csv"
+    sets, sizes = arguments.sets or settings["sets"], arguments.sizes or settings["sizes"]
+    rows: list[Row] = []
+    if (arguments.sets or arguments.sizes) and path.is_file():
+        with path.open(newline="") as file:
+            rows = [
+                {
+                    **row,
+                    "k": int(row["k"]),
+                    "percent": float(row["percent"]),
+                    "standard_deviation": float(row["standard_deviation"]),
+                }
+                for row in csv.DictReader(file)
+            ]
+        rows = [row for row in rows if row["set"] not in sets or row["k"] not in sizes]
+    rows += [row for name in sets for row in shares(name, {**settings, "sizes": sizes})]
+    rows.sort(key=lambda row: (settings["sets"].index(row["set"]), row["k"]))
+    with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    text = page(rows, settings, time.perf_counter() - begin)
+    text = page(rows, settings)
     (arguments.out / "README.md").write_text(text)
     print(text)
 

@@ -3,9 +3,9 @@
     python experiments/fingerprints/run.py [--out FOLDER]
 
 1. `zoo` and `zoo-large`: every model is the distribution of its 3-node patterns; distances are those of Jensen and
-   Shannon. The map places the models by their distances (classical multidimensional scaling), and the share of models whose nearest
-   other model is of the same family says how much a fingerprint knows. In `zoo-large` the nearest is looked for in
-   other packages only, where another hand wrote the same family.
+   Shannon. The map places the models of `zoo` by their distances (classical multidimensional scaling), and the share of
+   models whose nearest other model is of the same family says how much a fingerprint knows. In `zoo-large` the nearest
+   is looked for in other packages only, where another hand wrote the same family.
 2. NAS-Bench-101 and 201: their types differ, and so does what a node means. Three comparisons: structure alone; types
    that both have (1x1 and 3x3 convolution, 3x3 pooling, input, output), the rest being types of their own; and the
    same after the cells of 201 were written as those of 101: an operation `none` passes nothing on, so its node goes;
