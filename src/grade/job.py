@@ -131,17 +131,22 @@ def bounds_within(memory: int, settings: MineSettings, graphs: GraphSet) -> Boun
 
 
 def check(settings: MineSettings, graphs: GraphSet) -> None:
-    """Refuse unknown names, and settings that exclude each other."""
+    """Refuse unknown names, those that are not used among them, and settings that exclude each other."""
+    from grade.estimators.presets import PRESETS
+    from grade.estimators.protocol import estimators
+
     if settings.start_from is not None and (settings.complete or settings.method == "sampling"):
         raise InputError("`start_from` is for the search; leave out `complete` and the method sampling.")
     for kind, value, known in (
         ("method", settings.method, METHODS),
         ("weighting", settings.weighting, WEIGHTINGS),
+        ("preset", settings.preset, PRESETS),
     ):
         if value not in known:
             raise InputError(f"There is no {kind} {value!r}; known: {', '.join(known)}.")
     ranking(settings.rank_by, graphs, settings.beam)
-    samplers[settings.sampler]  # refuses an unknown one, used or not
+    samplers.check(settings.sampler)
+    estimators.check(settings.estimator)
     if settings.complete and (settings.method != "search" or needs_estimator(settings.rank_by)):
         raise InputError("`complete` finds patterns by their supports; leave out `method` and estimators.")
     if (settings.closed or settings.maximal) and not settings.complete:

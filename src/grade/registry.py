@@ -42,13 +42,17 @@ class Registry(Generic[Thing]):
         return add
 
     def __getitem__(self, name: str) -> Thing:
-        if name not in self._things and name in self.modules:
+        self.check(name)
+        if name not in self._things:
             import_module(self.modules[name])
-        if name in self._things:
-            return self._things[name]
-        near = get_close_matches(name, self, n=1)
-        guess = f"; did you mean {near[0]!r}?" if near else "."
-        raise InputError(f"There is no {self.kind} named {name!r}{guess} Known: {', '.join(self)}.")
+        return self._things[name]
+
+    def check(self, name: str) -> None:
+        """Refuse an unknown name; a known one is not imported."""
+        if name not in self:
+            near = get_close_matches(name, self, n=1)
+            guess = f"; did you mean {near[0]!r}?" if near else "."
+            raise InputError(f"There is no {self.kind} named {name!r}{guess} Known: {', '.join(self)}.")
 
     def __contains__(self, name: object) -> bool:
         return name in self._things or name in self.modules

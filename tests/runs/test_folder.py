@@ -57,8 +57,13 @@ def test_the_same_set_by_another_name_is_the_same_run(tmp_path: Path, monkeypatc
 def test_settings_that_are_not_used_do_not_matter(tmp_path: Path) -> None:
     first = mine(tmp_path / "run")
     assert mine(tmp_path / "run", samples=7, sampler="nrs") == first
-    with pytest.raises(InputError, match="no sampler named 'magic'"):
-        mine(tmp_path / "other", sampler="magic")
+    for setting, sentence in (
+        ("sampler", "no sampler named 'magic'"),
+        ("estimator", "no estimator named 'magic'"),
+        ("preset", "no preset 'magic'"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            mine(tmp_path / "other", **{setting: "magic"})
     assert not (tmp_path / "other").exists()
 
 

@@ -5,6 +5,7 @@ when the command is repeated. The other two carry checksums.
 """
 
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,8 +50,18 @@ def names_in(folder: Path) -> dict[str, str]:
 
 
 def keep(found: "Blocks", folder: Path) -> None:
-    """Write all of it."""
+    """Write all of it; where that fails, a new folder is removed."""
+    new = not folder.exists()
     folder.mkdir(exist_ok=True)
+    try:
+        write_files(found, folder)
+    except BaseException:
+        if new:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def write_files(found: "Blocks", folder: Path) -> None:
     grammar, wiring = found.grammar, found.grammar.wiring
     with whole_file(folder / GRAMMAR) as path, path.open("wb") as file:
         np.savez_compressed(

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from grade.errors import DeviceError, InputError
 from grade.estimators.reports import FitReport, Report
@@ -161,9 +161,8 @@ def write_model(folder: Path, description: dict[str, Any], tensors: dict[str, ND
     """Store a model; an existing model is replaced, any other folder is left alone."""
     check_model_target(folder)
     with whole_folder(folder) as temporary:
-        save_file(
-            {name: np.ascontiguousarray(array) for name, array in tensors.items()}, temporary / TENSOR_FILE
-        )
+        content = save({name: np.ascontiguousarray(array) for name, array in tensors.items()})
+        (temporary / TENSOR_FILE).write_bytes(content)  # which says that a disk is full as all do
         write_description(temporary, MODEL_FILE, {"format": FORMAT, **description})
 
 
