@@ -7,11 +7,11 @@ again); the distinct choice may extend them. ``tiled`` counts the nodes of occur
 pattern by pattern; ``any`` the nodes of all occurrences, which flatters rankings that show one idea in many windows.
 ``bound`` is what no choice of as many candidates tiles more than: twice the plain ranking is out of reach where that is
 above half of it. ``overlap`` is the largest share of the nodes of one motif, in any of its occurrences, that are
-another's as well; ``ideas`` are motifs of which no two cover mostly the same nodes. Rows without a bound were measured
-before it was a column.
+another's as well; ``ideas`` are motifs of which no two cover mostly the same nodes.
 
-The second set of the results is one of real files: the ONNX files in the wheels of rapidocr 3.10, silero_vad 6.2 and
-magika 1.0 (`pip download --no-deps`, unpacked) and onnx's light models, in one folder. Writes
+The real files of the results are the ONNX files in the wheels of rapidocr 3.10, silero_vad 6.2 and magika 1.0
+(`pip download --no-deps`, unpacked) and onnx's light models, in one folder; folded, a set that `grade graphs build
+--fold` made of them. Writes
 benchmarks/results/distinct.json and .md; sets that a call does not name keep the rows that they have there.
 """
 
