@@ -42,9 +42,15 @@ def load(graphs: Any, **reading: Any) -> GraphSet:
 
     Parameters
     ----------
-    reading : how files are read, e.g. ``constants=True, attributes=["Conv.kernel_shape"]``; the fields of
+    graphs
+        a file, a folder, a glob, a built-in name, a `GraphSet`, a PyTorch module with example inputs, an ONNX model, a
+        networkx digraph, or a list of these (`grade.sources.as_graphs`)
+    reading
+        how files are read, e.g. ``constants=True, attributes=["Conv.kernel_shape"]``; the fields of
         `grade.settings.ReadSettings`
 
+    Examples
+    --------
     >>> load("zoo-mini")
     GraphSet('zoo-mini': 12 graphs, 4,187 nodes, 4,966 edges)
     """
@@ -64,8 +70,19 @@ def census(
 
     Parameters
     ----------
-    engine, address : ``ray`` and the host:port of a Ray cluster, to work on all its machines
+    graphs
+        anything that `load` takes
+    k
+        number of nodes, 2 to 16
+    threads
+        by default all available cores
+    progress
+        gets the share done; where it returns False the work stops
+    engine, address
+        ``ray`` and the host:port of a Ray cluster, to work on all its machines
 
+    Examples
+    --------
     >>> census("zoo-mini", 3)
     Census(8,015 instances of 348 patterns, k=3)
              279  Unsqueeze#1 -> Concat; Unsqueeze#2 -> Concat
@@ -89,6 +106,8 @@ def sample(
 ) -> SubgraphSample:
     """Draw connected induced subgraphs of k nodes; see `grade.sampling.sample` for the settings.
 
+    Examples
+    --------
     >>> sample("zoo-mini", 5, count=100, seed=1)
     SubgraphSample(100 occurrences of 93 patterns, k=5, by "rand-esu")
     """
@@ -108,9 +127,13 @@ def fit(
 
     Parameters
     ----------
-    out : a folder to store the model in
-    changes : settings of the estimator in place of the preset's, e.g. ``seed=1, device="cuda", layers=3``
+    out
+        a folder to store the model in
+    changes
+        settings of the estimator in place of the preset's, e.g. ``seed=1, device="cuda", layers=3``
 
+    Examples
+    --------
     >>> drawn = sample("zoo-mini", 4, count=500, seed=1)
     >>> model = fit(drawn, "frequency")
     >>> model.log_probability(drawn.patterns).shape == (len(drawn.patterns),)
@@ -181,14 +204,22 @@ def count(
 
     Parameters
     ----------
-    patterns : a pattern as text or by numbers, a file of those, a census, a small model; a pattern; or a list of these
-    top : only the most frequent patterns of a census, or the first ones
-    induced : whether edges that the pattern does not have are forbidden
-    fusible : only occurrences that a compiler can fuse
-    seconds_per_pattern, time_budget : when to stop counting; the count is then replaced by an unbiased estimate where
-        possible, and a lower bound otherwise
-    engine, address : ``ray`` and the host:port of a Ray cluster; queries are answered on this machine
+    patterns
+        a pattern as text or by numbers, a file of those, a census, a small model; a pattern; or a list of these
+    top
+        only the most frequent patterns of a census, or the first ones
+    induced
+        whether edges that the pattern does not have are forbidden
+    fusible
+        only occurrences that a compiler can fuse
+    seconds_per_pattern, time_budget
+        when to stop counting; the count is then replaced by an unbiased estimate where possible, and a lower bound
+        otherwise
+    engine, address
+        ``ray`` and the host:port of a Ray cluster; queries are answered on this machine
 
+    Examples
+    --------
     >>> count("zoo-mini", ["Conv -> Relu", "Conv#1 -> Relu -> Conv#2"])
     occurrences  graphs  disjoint  coverage  pattern
              50       3        50    2.39 %  Conv -> Relu
@@ -255,6 +286,8 @@ class Drawing:
 def draw(pattern: Pattern | str) -> Drawing:
     """Draw a pattern, given as such or as text.
 
+    Examples
+    --------
     >>> draw("Conv -> Relu").svg.count("<rect")
     2
     """

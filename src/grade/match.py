@@ -176,13 +176,21 @@ def match(
 
     Parameters
     ----------
-    library : "fusions", a file with a pattern on each line, after its name and a colon, or a pattern itself
-    graphs : a graph set, a file, folder or name, a model, or a list of these
-    fusible : only occurrences that a compiler can fuse
-    induced : if False, the nodes of an occurrence may have other edges between them than those of the pattern
-    remaining : number of motifs to find among the nodes that no pattern covers; 0 for none
-    seconds_per_pattern : time limit for each pattern; then its numbers are lower bounds
+    library
+        "fusions", a file with a pattern on each line, after its name and a colon, or a pattern itself
+    graphs
+        a graph set, a file, folder or name, a model, or a list of these
+    fusible
+        only occurrences that a compiler can fuse
+    induced
+        if False, the nodes of an occurrence may have other edges between them than those of the pattern
+    remaining
+        number of motifs to find among the nodes that no pattern covers; 0 for none
+    seconds_per_pattern
+        time limit for each pattern; then its numbers are lower bounds
 
+    Examples
+    --------
     >>> found = match("Conv -> BatchNormalization -> Relu", "zoo-mini", remaining=2)
     >>> found.covered, [motif.pattern for motif in found.remaining]
     (603, ['Shape -> Gather -> Unsqueeze', 'Sigmoid -> Mul -> Conv -> BatchNormalization'])

@@ -51,15 +51,22 @@ def mine(
 
     Parameters
     ----------
-    graphs : a GraphSet, a file, folder, glob or name that `grade mine` takes, a PyTorch
-        module with its example inputs, an ONNX model ... or a list of those (`grade.sources.as_graphs`)
-    k : number of nodes, or several such as "3-10" or ``range(3, 11)``
-    out : the folder of the run, to keep it or to go on with it; a temporary one when left out
-    progress : gets the share done and the name of the stage; where it returns False the run stops with
+    graphs
+        a GraphSet, a file, folder, glob or name that `grade mine` takes, a PyTorch module with its example inputs, an
+        ONNX model ... or a list of those (`grade.sources.as_graphs`)
+    k
+        number of nodes, or several such as "3-10" or ``range(3, 11)``
+    out
+        the folder of the run, to keep it or to go on with it; a temporary one when left out
+    progress
+        gets the share done and the name of the stage; where it returns False the run stops with
         `grade.progress.Stopped`, and can go on later
-    settings : the fields of `grade.settings.MineSettings` and `grade.search.Constraints`,
-        e.g. ``top=20, contains="Conv*", rank_by="graphs"``
+    settings
+        the fields of `grade.settings.MineSettings` and `grade.search.Constraints`, e.g. ``top=20, contains="Conv*",
+        rank_by="graphs"``
 
+    Examples
+    --------
     >>> found = mine("zoo-mini", k="3-5", top=3)
     >>> for motif in found.shown:
     ...     print(motif.text, motif.choice.gain)

@@ -30,6 +30,8 @@ class Support:
     A pattern whose count was cut off has a lower bound. ``disjoint``, ``coverage`` and ``mni`` are None where they
     were not computed. All fields are plain numbers, texts and lists, so that ``dataclasses.asdict`` gives JSON.
 
+    Examples
+    --------
     >>> support = Support(occurrences=3, graphs=2, per_graph=[(0, 1), (4, 2)])
     >>> support.occurrences_quality, support.most_common(1)
     ('exact', [(4, 2)])
@@ -107,6 +109,8 @@ class Support:
 def marked(text: str, quality: Quality) -> str:
     """A number with the mark of its quality: ``>=`` before a lower bound, ``~`` before an estimate.
 
+    Examples
+    --------
     >>> marked("1,234", "exact"), marked("1,234", "lower bound"), marked("1.23e+10", "estimate")
     ('1,234', '>= 1,234', '~ 1.23e+10')
     """
@@ -116,6 +120,8 @@ def marked(text: str, quality: Quality) -> str:
 def amount(value: float, quality: Quality = EXACT) -> str:
     """A count with thousands separators.
 
+    Examples
+    --------
     >>> amount(1234), amount(1.23e10, "estimate")
     ('1,234', '~ 1.23e+10')
     """

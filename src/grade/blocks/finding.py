@@ -273,13 +273,20 @@ def blocks(
 
     Parameters
     ----------
-    graphs : a GraphSet, a file, folder, glob or name that `grade blocks` takes, a PyTorch
-        module with its example inputs, an ONNX model ... or a list of those (`grade.sources.as_graphs`)
-    out : a folder to keep the result in
-    names : other names for blocks, by the names that they get
-    progress : gets the share done; where it returns False the work stops
-    settings : fields of `grade.settings.BlocksSettings`, e.g. ``min_count=5, max_size=100``
+    graphs
+        a GraphSet, a file, folder, glob or name that `grade blocks` takes, a PyTorch module with its example inputs, an
+        ONNX model ... or a list of those (`grade.sources.as_graphs`)
+    out
+        a folder to keep the result in
+    names
+        other names for blocks, by the names that they get
+    progress
+        gets the share done; where it returns False the work stops
+    settings
+        fields of `grade.settings.BlocksSettings`, e.g. ``min_count=5, max_size=100``
 
+    Examples
+    --------
     >>> found = blocks("zoo-mini", min_count=5)
     >>> found
     Blocks('zoo-mini': 4,187 nodes in 12 graphs as 315 units, 75 blocks)

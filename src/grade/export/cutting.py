@@ -37,8 +37,10 @@ def cut(
 
     Parameters
     ----------
-    kept : operators of the file that are nodes of the graph set; others come along where they are needed
-    values : keep the values of all weights
+    kept
+        operators of the file that are nodes of the graph set; others come along where they are needed
+    values
+        keep the values of all weights
     """
     onnx, helper = file.onnx, file.onnx.helper
     scope, main = file.in_one_graph(numbers)

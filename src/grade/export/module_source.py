@@ -45,11 +45,16 @@ def source_text(
 
     Parameters
     ----------
-    classes : those of the blocks, inner ones first, then the model's
-    counts : (operators, occurrences) of each block
-    paths : (name in the state dictionary, constant in the model, whether it is transposed) of all parameters
-    helpers : names of the helper functions that the statements use
-    placeholders : whether some operator has no counterpart
+    classes
+        those of the blocks, inner ones first, then the model's
+    counts
+        (operators, occurrences) of each block
+    paths
+        (name in the state dictionary, constant in the model, whether it is transposed) of all parameters
+    helpers
+        names of the helper functions that the statements use
+    placeholders
+        whether some operator has no counterpart
     """
     bodies = [class_lines(each, counts) for each in classes]
     every = "\n".join(line for body in bodies for line in body)

@@ -78,8 +78,10 @@ def translate(model: Any, weights: set[str], name: str = "Motif", about: str = "
 
     Parameters
     ----------
-    model : onnx.ModelProto of one graph, as `cut` makes it
-    weights : inputs of the model that are weights, to become parameters
+    model
+        onnx.ModelProto of one graph, as `cut` makes it
+    weights
+        inputs of the model that are weights, to become parameters
     """
     onnx = import_onnx()
     graph = model.graph

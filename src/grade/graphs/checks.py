@@ -1,6 +1,6 @@
 """Checks of the arrays, vocabularies and annotations that a graph set is made of."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -64,6 +64,45 @@ def check_vocabularies(origin: str, vocabularies: Mapping[str, Sequence[str]]) -
     for kind, vocabulary in vocabularies.items():
         if len(set(vocabulary)) != len(vocabulary):
             raise InputError(f"{origin}: the {kind} vocabulary has a word twice.")
+
+
+def refuse_in_graph(
+    origin: str, names: Sequence[str], bad: NDArray[np.bool_], owner: NDArray[np.int64], what: str
+) -> InputError:
+    """The first bad node or edge, by the name of its graph."""
+    return InputError(f"{origin}: graph {names[int(owner[int(np.argmax(bad))])]!r} has {what}")
+
+
+def check_nodes(
+    types: NDArray[np.int64],
+    graph_of_node: NDArray[np.int64],
+    most: int,
+    refuse: Callable[[NDArray[np.bool_], NDArray[np.int64], str], InputError],
+) -> None:
+    """Refuse a node of a type that the vocabulary lacks."""
+    bad = (types < 0) | (types >= most)
+    if bad.any():
+        kind = types[bad][0]
+        raise refuse(bad, graph_of_node, f"a node of type {kind}, but the vocabulary has {most} node types.")
+
+
+def check_edges(
+    arcs: NDArray[np.int64],
+    kinds: NDArray[np.int64],
+    graph_of_edge: NDArray[np.int64],
+    node_count: NDArray[np.int64],
+    words: int,
+    refuse: Callable[[NDArray[np.bool_], NDArray[np.int64], str], InputError],
+) -> None:
+    """Refuse an edge that leaves its graph, or has a type that the vocabulary lacks."""
+    bad = np.any((arcs < 0) | (arcs >= node_count[graph_of_edge][:, None]), axis=1)
+    if bad.any():
+        edge, last = arcs[bad][0].tolist(), node_count[graph_of_edge[int(np.argmax(bad))]] - 1
+        raise refuse(bad, graph_of_edge, f"an edge {edge}, but its nodes are numbered from 0 to {last}.")
+    bad = (kinds < 1) | (kinds >= words)
+    if bad.any():
+        kind = kinds[bad][0]
+        raise refuse(bad, graph_of_edge, f"an edge of type {kind}, but edge types go from 1 to {words - 1}.")
 
 
 def checked_annotations(

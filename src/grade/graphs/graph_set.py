@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from grade import _core
 from grade.errors import InputError
 from grade.frames import to_pandas
-from grade.graphs.checks import check_lengths, check_vocabularies, checked_annotations, integers
+from grade.graphs.checks import (
+    check_edges,
+    check_lengths,
+    check_nodes,
+    check_vocabularies,
+    checked_annotations,
+    integers,
+    refuse_in_graph,
+)
 from grade.graphs.in_pieces import give_back, pieces
 from grade.graphs.operands import UNKNOWN, Arc, arcs_of
 from grade.graphs.origins import Origins
@@ -37,6 +45,8 @@ class GraphSet:
 
     Make one with `GraphSet.from_edges`, which validates; the constructor trusts its arrays.
 
+    Examples
+    --------
     >>> graphs = GraphSet.from_edges(
     ...     node_counts=[3, 2], node_types=[0, 1, 1, 0, 1], edges=[[0, 1], [1, 2], [0, 1]], edge_counts=[2, 1],
     ...     node_vocabulary=["input", "conv"], graph_names=["a", "b"])
@@ -95,13 +105,17 @@ class GraphSet:
 
         Parameters
         ----------
-        node_counts, edge_counts : [graphs] integers
-        node_types : [nodes] integers below ``len(node_vocabulary)``
-        edges : [edges, 2] integers, (source, target) local to their graph
-        edge_types : [edges] integers from 1 to ``len(edge_vocabulary) - 1``; all 1 when left out
-        operands : [edges] which operands each edge feeds, as numbers in ``operand_vocabulary``
-        outputs : [nodes] whether each node is an output of its graph
-        node_places : [nodes] place of each node in its file, where that is not its number
+        node_counts, edge_counts
+            [graphs] integers
+        node_types
+            [nodes] integers below ``len(node_vocabulary)``
+        edges
+            [edges, 2] integers, (source, target) local to their graph
+        edge_types
+            [edges] integers from 1 to ``len(edge_vocabulary) - 1``; all 1 when left out
+        operands, outputs, node_places
+            [edges] operands that each edge feeds, as numbers in ``operand_vocabulary``; [nodes] whether a node is a
+            graph output; [nodes] its place in its file
         """
         node_count = integers(node_counts, "node_counts", origin)
         edge_count = integers(edge_counts, "edge_counts", origin)
@@ -122,27 +136,10 @@ class GraphSet:
         )
         check_vocabularies(origin, vocabularies)
         node_offsets = np.concatenate([[0], np.cumsum(node_count)]).astype(np.int64)
-        graph_of_node = np.repeat(np.arange(len(node_count)), node_count)
         graph_of_edge = np.repeat(np.arange(len(node_count)), edge_count)
-
-        def refuse(bad: NDArray[np.bool_], owner: NDArray[np.int64], what: str) -> InputError:
-            """The first bad node or edge, by the name of its graph."""
-            return InputError(f"{origin}: graph {names[int(owner[int(np.argmax(bad))])]!r} has {what}")
-
-        bad = (types < 0) | (types >= len(node_vocabulary))
-        if bad.any():
-            kind, most = types[bad][0], len(node_vocabulary)
-            raise refuse(
-                bad, graph_of_node, f"a node of type {kind}, but the vocabulary has {most} node types."
-            )
-        bad = np.any((arcs < 0) | (arcs >= node_count[graph_of_edge][:, None]), axis=1)
-        if bad.any():
-            edge, last = arcs[bad][0].tolist(), node_count[graph_of_edge[int(np.argmax(bad))]] - 1
-            raise refuse(bad, graph_of_edge, f"an edge {edge}, but its nodes are numbered from 0 to {last}.")
-        bad = (kinds < 1) | (kinds >= len(edge_vocabulary))
-        if bad.any():
-            kind, most = kinds[bad][0], len(edge_vocabulary) - 1
-            raise refuse(bad, graph_of_edge, f"an edge of type {kind}, but edge types go from 1 to {most}.")
+        refuse = partial(refuse_in_graph, origin, names)
+        check_nodes(types, np.repeat(np.arange(len(node_count)), node_count), len(node_vocabulary), refuse)
+        check_edges(arcs, kinds, graph_of_edge, node_count, len(edge_vocabulary), refuse)
         source = arcs[:, 0] + node_offsets[graph_of_edge]
         target = arcs[:, 1] + node_offsets[graph_of_edge]
         out_order = np.lexsort((target, source))
@@ -301,6 +298,8 @@ class GraphSet:
     def operands(self, node: int) -> list[tuple[Arc, int]]:
         """(arc, global id of the producer) for all arcs into a node whose operand is known, in the order of operands.
 
+        Examples
+        --------
         >>> graphs = GraphSet.from_edges(
         ...     node_counts=[3], node_types=[0, 0, 1], edges=[[0, 2], [1, 2]], edge_counts=[2],
         ...     operands=[1, 2], operand_vocabulary=["", "1", "0"], node_vocabulary=["conv", "sub"])
@@ -361,6 +360,8 @@ class GraphSet:
     def slice(self, first: int, last: int) -> "GraphSet":
         """The set of the graphs first .. last - 1: as `subset`, but nothing of the others is looked at.
 
+        Examples
+        --------
         >>> graphs = GraphSet.from_edges(
         ...     node_counts=[3, 2], node_types=[0, 1, 1, 0, 1], edges=[[0, 1], [1, 2], [0, 1]], edge_counts=[2, 1],
         ...     node_vocabulary=["input", "conv"])
@@ -442,6 +443,8 @@ class GraphSet:
 def offsets_of(sorted_owners: NDArray[np.int64], owners: int) -> NDArray[np.int64]:
     """CSR offsets [owners + 1] of a sorted list of owners.
 
+    Examples
+    --------
     >>> offsets_of(np.array([0, 0, 2]), 3)
     array([0, 2, 2, 3])
     """

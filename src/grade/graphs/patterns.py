@@ -23,6 +23,8 @@ class Pattern:
 
     ``edges[i][j]`` is the type of the edge i -> j, 0 where there is none; the diagonal holds self-loops.
 
+    Examples
+    --------
     >>> chain = Pattern.of([1, 0], [[0, 1], [0, 0]], node_vocabulary=("input", "conv"))
     >>> chain.key, chain.code, chain.automorphisms
     ('conv -> input', '0.1/1>0', 1)
@@ -87,6 +89,8 @@ class Pattern:
 class PatternTable:
     """Many distinct patterns of one size as arrays, each in canonical order, sorted by (types, edges).
 
+    Examples
+    --------
     >>> table = PatternTable.canonical([[0, 1], [1, 0]], [[[0, 1], [0, 0]], [[0, 0], [1, 0]]])
     >>> len(table), table[0] == table[1]
     (2, True)
@@ -128,6 +132,8 @@ class PatternTable:
     ) -> "PatternTable":
         """Read patterns as written by `Pattern.key` or `Pattern.code`; all must be of one size.
 
+        Examples
+        --------
         >>> PatternTable.from_keys(["conv -> relu", "0.0/0>1"], ["conv", "relu"])[1].key
         'conv#1 -> conv#2'
         """
@@ -179,6 +185,8 @@ class PatternTable:
     def concatenate(cls, tables: "Iterable[PatternTable]") -> "PatternTable":
         """The patterns of tables of one size and vocabulary, one after the other.
 
+        Examples
+        --------
         >>> table = PatternTable.from_keys(["0.1/0>1", "1.1/0>1"])
         >>> len(PatternTable.concatenate([table, table])), len(PatternTable.concatenate([table, table]).unique())
         (4, 2)
@@ -199,6 +207,8 @@ class PatternTable:
     def find(self, wanted: "PatternTable") -> NDArray[np.int64]:
         """[wanted] the row of each wanted pattern (of the same size and vocabulary), -1 where it is not here.
 
+        Examples
+        --------
         >>> PatternTable.from_keys(["0.1/0>1", "1.1/0>1"]).find(PatternTable.from_keys(["1.1/0>1", "2.2/0>1"])).tolist()
         [1, -1]
         """
@@ -264,6 +274,8 @@ def as_arrays(node_types: ArrayLike, edges: ArrayLike) -> tuple[NDArray[np.uint1
 def is_code(text: str) -> bool:
     """Whether a text can only be meant as a code: it starts with node types and a slash.
 
+    Examples
+    --------
     >>> is_code("0.1.1/0>1"), is_code("runs/patterns.txt")
     (True, False)
     """
@@ -275,6 +287,8 @@ def parse_text(
 ) -> tuple[list[int], list[list[int]]]:
     """Node types and edge matrix of a text in the numbers of these vocabularies; without any, names are numbers.
 
+    Examples
+    --------
     >>> parse_text("relu -> conv", ["conv", "relu"], ["none", "edge"])
     ([1, 0], [[0, 1], [0, 0]])
     """
@@ -301,6 +315,8 @@ def number_of(kind: TypeName, vocabulary: Sequence[str], text: str) -> int:
 def parse_code(key: str) -> tuple[list[int], list[list[int]]]:
     """Node types and edge matrix of a code.
 
+    Examples
+    --------
     >>> parse_code("4.7/0>1:2")
     ([4, 7], [[0, 2], [0, 0]])
     """

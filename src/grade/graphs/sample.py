@@ -101,6 +101,8 @@ def save_sample(sample: SubgraphSample, folder: str | os.PathLike[str]) -> None:
 
     A folder that exists is replaced only when it is empty or a sample itself.
 
+    Examples
+    --------
     >>> import tempfile
     >>> table = PatternTable.canonical([[0, 1]], [[[0, 1], [0, 0]]], ["input", "conv"], ["none", "edge"])
     >>> sample = SubgraphSample(np.array([[0, 1]], np.uint32), np.ones(1), np.zeros(1, np.int32), table,

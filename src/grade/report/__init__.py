@@ -11,9 +11,13 @@ def report(run: str | Path, other: str | Path | None = None, out: str | Path | N
 
     Parameters
     ----------
-    run, other : folders that `grade.mine` made
-    out : the file to write; ``report.html`` in the folder of the run, or ``comparison.html`` here, when left out
+    run, other
+        folders that `grade.mine` made
+    out
+        the file to write; ``report.html`` in the folder of the run, or ``comparison.html`` here, when left out
 
+    Examples
+    --------
     >>> import tempfile
     >>> from grade import mine, report
     >>> folder = Path(tempfile.mkdtemp()) / "run"

@@ -111,6 +111,8 @@ def take_census(
 
     The result does not depend on the engine or the number of threads (all available cores when left out).
 
+    Examples
+    --------
     >>> graphs = GraphSet.from_edges(node_counts=[3], node_types=[0, 1, 1], edge_counts=[2],
     ...                              edges=[[0, 1], [0, 2]], node_vocabulary=["input", "conv"])
     >>> census = take_census(graphs, k=2)
@@ -163,6 +165,8 @@ def collect_occurrences(
     They are counted first: more than ``limit``, or more than fit into memory, are refused before anything is
     allocated.
 
+    Examples
+    --------
     >>> graphs = GraphSet.from_edges(node_counts=[3], node_types=[0, 0, 0], edge_counts=[2],
     ...                              edges=[[0, 1], [1, 2]], node_vocabulary=["conv"])
     >>> sorted(collect_occurrences(graphs, k=2).tolist())

@@ -43,17 +43,27 @@ def sample(
 
     Parameters
     ----------
-    method : ``ars``, ``nrs``, ``rand-esu``, ``rand-fase`` or ``stratified``; see the file of that name
-    count : number of draws
-    density : draw until the sample has seen this share of the patterns of the full census, in place of ``count``
-    weighting : units of equal weight: ``occurrences``, ``graphs``, or ``edges`` (graphs are chosen in proportion
-        to their edges, as in the paper's ARS and NRS)
-    r, probabilities : of the enumeration tree, for Rand-ESU and Rand-FaSE only; planned when left out
-    whole_passes : Rand-ESU as published: nothing lowers the given probabilities, whatever that costs
-    census : the full census or its file, for the density; computed when needed and left out
-    parts : also count all subgraphs of up to this many nodes, for the estimators (`grade.graphs.part_counts`);
-        0 for none; by default up to 5, as far as counting takes a moment
+    method
+        ``ars``, ``nrs``, ``rand-esu``, ``rand-fase`` or ``stratified``; see the file of that name
+    count
+        number of draws
+    density
+        draw until the sample has seen this share of the patterns of the full census, in place of ``count``
+    weighting
+        units of equal weight: ``occurrences``, ``graphs``, or ``edges`` (graphs are chosen in proportion to their
+        edges, as in the paper's ARS and NRS)
+    r, probabilities
+        of the enumeration tree, for Rand-ESU and Rand-FaSE only; planned when left out
+    whole_passes
+        Rand-ESU as published: nothing lowers the given probabilities, whatever that costs
+    census
+        the full census or its file, for the density; computed when needed and left out
+    parts
+        also count all subgraphs of up to this many nodes, for the estimators (`grade.graphs.part_counts`); 0 for none;
+        by default up to 5, as far as counting takes a moment
 
+    Examples
+    --------
     >>> graphs = GraphSet.from_edges(node_counts=[4], node_types=[0, 1, 1, 0], edge_counts=[3],
     ...                              edges=[[0, 1], [1, 2], [2, 3]], node_vocabulary=["input", "conv"])
     >>> sample(graphs, 3, "nrs", count=100, seed=1)

@@ -76,10 +76,12 @@ def frequent_patterns(
 
     Parameters
     ----------
-    constraints : with ``min_graphs`` or ``min_mni``; those that hold for all parts of a pattern prune, the others are
-        left to the caller (`Constraints.accepts`), since smaller patterns that break them may grow
-    look_beyond : also find the patterns of k + 1 nodes, to decide which of those of k nodes are closed and maximal;
-        otherwise all count as both
+    constraints
+        with ``min_graphs`` or ``min_mni``; those that hold for all parts of a pattern prune, the others are left to the
+        caller (`Constraints.accepts`), since smaller patterns that break them may grow
+    look_beyond
+        also find the patterns of k + 1 nodes, to decide which of those of k nodes are closed and maximal; otherwise all
+        count as both
     """
     if constraints.fusible:
         raise InputError(

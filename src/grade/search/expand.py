@@ -50,10 +50,14 @@ def grow(
 
     Parameters
     ----------
-    steps_left : growth steps that follow this one, for "contains" constraints
-    capacity : about how many grown occurrences may be made; more ways to grow are thinned
-    wanted : which patterns to collect; those that the constraints let grow if left out
-    deadline : when it passes, the work is dropped and `OutOfTime` raised
+    steps_left
+        growth steps that follow this one, for "contains" constraints
+    capacity
+        about how many grown occurrences may be made; more ways to grow are thinned
+    wanted
+        which patterns to collect; those that the constraints let grow if left out
+    deadline
+        when it passes, the work is dropped and `OutOfTime` raised
     """
     spread = engine.over(graphs, threads)
     by_graph = np.argsort(lists.occurrences[:, 0], kind="stable")  # ids of a graph are consecutive

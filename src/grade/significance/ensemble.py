@@ -197,14 +197,23 @@ def significance(
 
     Parameters
     ----------
-    graphs : a GraphSet, or anything that `grade.load` takes
-    null : a name of `NULL_MODELS`, or a `NullModel` with options
-    draws : number of randomised sets; no p-value is below 1 / (draws + 1)
-    switches : proposed moves for each edge between the set and a draw; chosen by `mixing` when left out
-    least : test only patterns with at least this many occurrences in the set or in some draw
-    by_graph : test every graph by itself as well
-    samples : estimate all counts from this many sampled subgraphs, where exact counts are out of reach (`sampled`)
+    graphs
+        a GraphSet, or anything that `grade.load` takes
+    null
+        a name of `NULL_MODELS`, or a `NullModel` with options
+    draws
+        number of randomised sets; no p-value is below 1 / (draws + 1)
+    switches
+        proposed moves for each edge between the set and a draw; chosen by `mixing` when left out
+    least
+        test only patterns with at least this many occurrences in the set or in some draw
+    by_graph
+        test every graph by itself as well
+    samples
+        estimate all counts from this many sampled subgraphs, where exact counts are out of reach (`sampled`)
 
+    Examples
+    --------
     >>> from grade import GraphSet
     >>> loop = [[0, 1], [0, 2], [1, 2]]  # a feed-forward loop, eight times
     >>> graphs = GraphSet.from_edges(node_counts=[24], node_types=[0] * 24, edge_counts=[24], node_vocabulary=["gene"],

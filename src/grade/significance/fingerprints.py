@@ -143,6 +143,8 @@ def features(
 
     ``graphs`` is a GraphSet, or anything that `grade.load` takes.
 
+    Examples
+    --------
     >>> fork = GraphSet.from_edges(node_counts=[3, 2], node_types=[0, 1, 1, 0, 1], edge_counts=[2, 1],
     ...                            edges=[[0, 1], [0, 2], [0, 1]], node_vocabulary=["input", "conv"])
     >>> features(fork, 2)
@@ -218,6 +220,8 @@ def profile_distance(one: Features, other: Features) -> tuple[float, NDArray[np.
     are equal, 1 where no pattern occurs in both. The second value is for the patterns of both, in the order of
     `joint_profiles`.
 
+    Examples
+    --------
     >>> chain = GraphSet.from_edges(node_counts=[2], node_types=[0, 1], edge_counts=[1], edges=[[0, 1]],
     ...                             node_vocabulary=["conv", "relu"])
     >>> profile_distance(features(chain, 2), features(chain, 2))[0]

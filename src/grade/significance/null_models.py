@@ -33,6 +33,8 @@ class NullModel:
     mutual edges of every node, as Milo et al. (2002) do; it is switched on where all edges of a set are mutual, which
     is how undirected graphs are stored.
 
+    Examples
+    --------
     >>> NullModel(name="typs")
     Traceback (most recent call last):
         ...
@@ -64,6 +66,8 @@ class NullModel:
 def all_mutual(graphs: GraphSet) -> bool:
     """Whether every edge of a set has an opposite of the same type, so that the graphs are undirected.
 
+    Examples
+    --------
     >>> pair = dict(node_counts=[2], node_types=[0, 0], node_vocabulary=["protein"])
     >>> all_mutual(GraphSet.from_edges(edge_counts=[2], edges=[[0, 1], [1, 0]], **pair))
     True
@@ -91,6 +95,8 @@ def randomised(
 
     The same graphs as draw number ``draw`` of `significance` with the same seed and number of switches.
 
+    Examples
+    --------
     >>> ring = GraphSet.from_edges(node_counts=[6], node_types=[0] * 6, edge_counts=[6],
     ...                            edges=[[i, (i + 1) % 6] for i in range(6)], node_vocabulary=["gene"])
     >>> other = randomised(ring, seed=1)

@@ -17,12 +17,14 @@ def as_graphs(models: Any, settings: ReadSettings | None = None) -> GraphSet:
 
     Parameters
     ----------
-    models : a `GraphSet`; anything that `load` takes (a path, a glob, a built-in name); a PyTorch module with its
-        example inputs as ``(module, arguments)`` or ``(module, arguments, keyword arguments)``, or alone where it
-        says what it takes (`grade.sources.example_inputs.own_inputs`); a result of ``torch.export``; an
-        ``onnx.ModelProto``; a networkx digraph; PyTorch Geometric's ``Data`` or batch; or a list of any of these,
-        which becomes one set
+    models
+        a `GraphSet`; anything that `load` takes (a path, a glob, a built-in name); a PyTorch module with its example
+        inputs as ``(module, arguments)`` or ``(module, arguments, keyword arguments)``, or alone where it says what it
+        takes (`grade.sources.example_inputs.own_inputs`); a result of ``torch.export``; an ``onnx.ModelProto``; a
+        networkx digraph; PyTorch Geometric's ``Data`` or batch; or a list of any of these, which becomes one set
 
+    Examples
+    --------
     >>> import torch
     >>> module = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()).eval()
     >>> as_graphs(["zoo-mini", (module, (torch.zeros(1, 4),))])

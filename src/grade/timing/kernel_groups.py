@@ -108,8 +108,10 @@ def make_kernel(
 
     Parameters
     ----------
-    values : example values in the layout in which the kernel will meet them
-    last : images have their channels last, so that the axes are gone through in that order
+    values
+        example values in the layout in which the kernel will meet them
+    last
+        images have their channels last, so that the axes are gone through in that order
     """
     inside = {id(node) for node in nodes}
     made = {node.output[0] for node in nodes}

@@ -44,11 +44,16 @@ def count_pattern(
 
     Parameters
     ----------
-    seconds : when to stop, as time of one core; counts that were stopped are lower bounds and marked as such
-    fusible : only occurrences that a compiler could fuse: convex (no directed path leaves the node set and comes
-        back), and edges leave it at one node at most
-    supports : also find the disjoint occurrences and the covered nodes
+    seconds
+        when to stop, as time of one core; counts that were stopped are lower bounds and marked as such
+    fusible
+        only occurrences that a compiler could fuse: convex (no directed path leaves the node set and comes back), and
+        edges leave it at one node at most
+    supports
+        also find the disjoint occurrences and the covered nodes
 
+    Examples
+    --------
     >>> graphs = GraphSet.from_edges(node_counts=[4], node_types=[0, 1, 1, 1], edge_counts=[3],
     ...                              edges=[[0, 1], [0, 2], [0, 3]], node_vocabulary=["input", "conv"])
     >>> fork = Pattern.of([0, 1, 1], [[0, 1, 1], [0, 0, 0], [0, 0, 0]], ["input", "conv"])

@@ -60,7 +60,8 @@ def with_estimates(
 
     Parameters
     ----------
-    constraints : those that all patterns satisfy; with ``fusible``, fusible occurrences are estimated
+    constraints
+        those that all patterns satisfy; with ``fusible``, fusible occurrences are estimated
     """
     constraints = constraints or Constraints()
     result = list(supports)

@@ -54,10 +54,12 @@ def rake(
 
     Parameters
     ----------
-    log_shares : [n] of all patterns that are possible; expected, and perhaps not quite 1 in all
-    neighbours : [t] M of each part
-    parts_each : mean number of connected parts of an occurrence; the sum of M divided by it is the number of
-        occurrences
+    log_shares
+        [n] of all patterns that are possible; expected, and perhaps not quite 1 in all
+    neighbours
+        [t] M of each part
+    parts_each
+        mean number of connected parts of an occurrence; the sum of M divided by it is the number of occurrences
     """
     rows = connected_parts(patterns, parts)  # [n, k], -1 where the rest is not connected
     size = neighbours.sum() / parts_each  # occurrences in all

@@ -52,10 +52,14 @@ def fit_rates(
 
     Parameters
     ----------
-    features : [n, f] of all patterns that can occur
-    counts : [n] how often each was seen
-    multiplicity : [n] the number of patterns that each represents (1 where none was left out)
-    centre : [f] centre of the prior of the weights, up to a common factor; where ``fixed``, they are its multiples
+    features
+        [n, f] of all patterns that can occur
+    counts
+        [n] how often each was seen
+    multiplicity
+        [n] the number of patterns that each represents (1 where none was left out)
+    centre
+        [f] centre of the prior of the weights, up to a common factor; where ``fixed``, they are its multiples
     """
     seen = float((counts > 0).sum())
     given = features @ centre[:, None] if fixed else features

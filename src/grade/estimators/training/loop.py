@@ -68,14 +68,20 @@ def train(
 
     Parameters
     ----------
-    draw : draws a batch of the given size, on the device
-    loss : the loss of a network on a batch. Both functions take their random numbers from torch's default
-        generator and from nowhere else, so that a resumed training repeats an uninterrupted one
-    validate : a figure for the averaged network, lower being better; with it, training stops when the figure has not
-        improved for long, and the network at the best step is returned
-    bfloat16, compile : compute in bfloat16 where it is safe; compile long trainings on a GPU
-    checkpoint : a file that is written now and then, read when it exists, and removed by the caller
-    phase : the name of this training in its reports
+    draw
+        draws a batch of the given size, on the device
+    loss
+        the loss of a network on a batch. Both functions take their random numbers from torch's default generator and
+        from nowhere else, so that a resumed training repeats an uninterrupted one
+    validate
+        a figure for the averaged network, lower being better; with it, training stops when the figure has not improved
+        for long, and the network at the best step is returned
+    bfloat16, compile
+        compute in bfloat16 where it is safe; compile long trainings on a GPU
+    checkpoint
+        a file that is written now and then, read when it exists, and removed by the caller
+    phase
+        the name of this training in its reports
     """
     with seeded(seed, device):
         run = Run(build(), settings, device, steps, bfloat16)
