@@ -39,6 +39,13 @@ def test_a_callable_is_captured_by_its_name_in_a_child_process() -> None:
     assert list(graphs.graph_names) == [place("resnet")]
 
 
+def test_what_was_made_at_import_may_go_with_what_is_made_later() -> None:
+    """Modules and arguments that have values, and those on the meta device, in any combination."""
+    expected = next(read_torch_module(place("made_later"), ReadSettings()))
+    for name in ("module_of_import", "arguments_of_import", "both_of_import"):
+        assert named_edges(next(read_torch_module(place(name), ReadSettings()))) == named_edges(expected)
+
+
 def test_weights_of_a_terabyte_are_never_made() -> None:
     assert next(read_torch_module(place("huge"), ReadSettings())).node_vocabulary == ("aten.linear",)
 

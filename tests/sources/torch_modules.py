@@ -120,3 +120,22 @@ def crashing() -> Any:
 
 def raising() -> Any:
     raise KeyError("no such\nthing")
+
+
+AT_IMPORT = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU()), torch.rand(1, 3, 8, 8)
+
+
+def made_later() -> Any:
+    return nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU()), (torch.rand(1, 3, 8, 8),)
+
+
+def module_of_import() -> Any:
+    return AT_IMPORT[0], (torch.rand(1, 3, 8, 8),)
+
+
+def arguments_of_import() -> Any:
+    return nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU()), (AT_IMPORT[1],)
+
+
+def both_of_import() -> Any:
+    return AT_IMPORT[0], (AT_IMPORT[1],)

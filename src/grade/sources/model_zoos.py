@@ -96,6 +96,7 @@ def prepare_transformers() -> None:
 @reader("torch", "PyTorch modules", prepare=prepare_torch, isolated=True)
 def read_torch_module(place: str, settings: ReadSettings) -> Iterator[GraphSet]:
     import torch
+    from torch.utils._pytree import tree_map
 
     package, _, function = place.removeprefix("torch:").partition(":")
     sys.path.insert(0, os.getcwd())  # noqa: PTH109 (modules beside the user, as with python -m)
@@ -116,7 +117,13 @@ def read_torch_module(place: str, settings: ReadSettings) -> Iterator[GraphSet]:
         raise InputError(
             f"{place} must return (module, example arguments) or (module, arguments, keyword arguments)."
         )
-    yield capture(module.eval(), arguments, keywords, name=place, settings=settings)
+
+    def to_meta(value: Any) -> Any:
+        return value.to("meta") if isinstance(value, torch.Tensor) else value
+
+    # Modules and arguments that were made when the code was imported have values.
+    arguments, keywords = tree_map(to_meta, (tuple(arguments), keywords))
+    yield capture(module.eval().to("meta"), arguments, keywords, name=place, settings=settings)
 
 
 @reader("timm", "timm models", prepare=prepare_timm, isolated=True)
