@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import grade
 from grade import GraphSet
 from grade.graphs.storage import save_graph_set
 from grade.text import printable
@@ -36,6 +37,17 @@ def test_ctrl_c_while_modules_are_imported_is_silent(module: str) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr in ("", "grade: interrupted.\n")
+
+
+def test_nothing_is_imported_before_ctrl_c_is_taken() -> None:
+    """Every module that came before would be milliseconds in which Python answers Ctrl-C with a traceback."""
+    program = (
+        f"import sys, os; sys.path.insert(0, {str(Path(grade.__file__).parents[1])!r}); before = set(sys.modules)\n"
+        "from grade.start import main; print(*sorted(set(sys.modules) - before))"
+    )
+    alone = [sys.executable, "-S", "-c", program]  # an editable installation brings a finder of its own
+    done = subprocess.run(alone, capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) <= {"grade", "grade.start", "_signal"}
 
 
 def test_a_rank_in_the_environment_changes_nothing() -> None:

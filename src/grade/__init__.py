@@ -1,9 +1,9 @@
 """GraDE: frequent subgraphs (motifs) in sets of directed, typed graphs."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # nothing is imported here: Ctrl-C is taken from the first moments on (`grade.start`)
 if TYPE_CHECKING:
+    from typing import Any
+
     from grade.api import census as census
     from grade.api import count as count
     from grade.api import draw as draw
@@ -50,7 +50,9 @@ ON_DEMAND = {
 __all__ = ["__version__", *ON_DEMAND]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
+    from importlib import import_module
+
     if name not in ON_DEMAND:
         raise AttributeError(f"module 'grade' has no attribute {name!r}")
     module, _, attribute = ON_DEMAND[name].partition(":")

@@ -1,15 +1,18 @@
-"""Entry point of the command ``grade``: Ctrl-C ends it silently until the slow imports are done."""
+"""Entry point of the command ``grade``: Ctrl-C ends it silently until the slow imports are done.
 
+Nothing is imported before that but what Python has at hand: even ``signal`` takes milliseconds.
+"""
+
+import _signal  # type: ignore[import-not-found]  # typeshed lacks it
 import os
-import signal
 
 
 def main() -> None:
     """Import the command line and run it."""
     if (
-        signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
     ):  # in background jobs of a shell it is ignored
-        signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+        _signal.signal(_signal.SIGINT, lambda *_: os._exit(130))
     from grade.cli.app import main as run
 
     run()
