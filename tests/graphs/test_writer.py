@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -92,7 +93,7 @@ def test_a_killed_writer_goes_on_and_ends_with_the_same_set(tmp_path: Path) -> N
         run = subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path / "set"), str(kill_at)])
         assert run.returncode == -9
         assert not (tmp_path / "set").exists()
-    state = json.loads((tmp_path / ".set.building" / "state.json").read_text())
+    state = json.loads((tmp_path / ".set.building" / "state.json").read_text())["data"]
     assert state["notes"] == {"done": 9}
     subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path / "set"), "-1"], check=True)
     assert_equal(load_graph_set(tmp_path / "set"), load("zoo-mini"))
@@ -119,13 +120,25 @@ def test_another_key_starts_from_nothing(tmp_path: Path) -> None:
     assert_equal(load_graph_set(tmp_path / "set"), zoo.subset([3]))
 
 
-@pytest.mark.parametrize("damage", ["truncate", "state", "missing"])
+@pytest.mark.parametrize(
+    "damage", ["truncate", "state", "missing", "one bit", "one bit of the state", "a folder", "another"]
+)
 def test_a_damaged_working_folder_is_not_built_upon(tmp_path: Path, damage: str) -> None:
     with pytest.raises(KeyboardInterrupt):
         begin(tmp_path / "set", "k", KeyboardInterrupt())
     working = tmp_path / ".set.building"
     if damage == "truncate":
         os.truncate(working / "out_targets.npy", 200)
+    elif damage.startswith("one bit"):
+        file = working / ("state.json" if "state" in damage else "out_targets.npy")
+        content = bytearray(file.read_bytes())
+        content[300] ^= 1
+        file.write_bytes(bytes(content))
+    elif damage == "a folder":
+        (working / "in_types.npy").unlink()
+        (working / "in_types.npy").mkdir()
+    elif damage == "another":
+        shutil.copy(working / "in_sources.npy", working / "out_targets.npy")
     elif damage == "state":
         (working / "state.json").write_text("{")
     else:

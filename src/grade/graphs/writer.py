@@ -6,14 +6,16 @@ graph; so a set grows by appending to files. They grow in a hidden folder beside
     .NAME.building/ARRAY.npy     room for a header, then the array as far as it has got
     .NAME.building/state.json    how far each array had got at the last checkpoint, and the caller's own notes
 
-A writer that finds such a folder with its own key cuts every file back to the checkpoint and goes on there; at
-the end the headers are filled in and the folder is renamed to its target.
+A writer that finds such a folder with its own key cuts every file back to the checkpoint and goes on there, if the
+files are as they were then, by their CRC-32, and starts from nothing otherwise; at the end the headers are filled in
+and the folder is renamed to its target.
 """
 
 import fcntl
-import json
 import os
 import shutil
+import zlib
+from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
@@ -21,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grade.errors import InputError
-from grade.files import put_in_place, refuse_writing, whole_file, writable_target
+from grade.files import put_in_place, refuse_writing, writable_target
 from grade.graphs.checks import MAX_NODES
 from grade.graphs.concatenation import (
     edge_vocabulary,
@@ -39,7 +41,9 @@ from grade.graphs.storage import check_target, write_description
 from grade.graphs.stored_arrays import DTYPES, TABLES, checksums
 from grade.graphs.strings import StringTable
 from grade.progress import Stopped
+from grade.sealed import DamagedError, load_json, save_json
 
+BLOCK = 1 << 22  # bytes that are read at a time
 HEADER = 128  # bytes for the header of an .npy file: room for any length
 STATE, LOCK = "state.json", "lock"
 OFFSETS = ("node_offsets", "out_offsets", "in_offsets", *(f"{table}.offsets" for table in TABLES))
@@ -83,6 +87,7 @@ class GraphSetWriter:
         self.working = self.target.with_name(f".{self.target.name}.building")
         self.nodes, self.edges, self.operands = node_vocabulary(), edge_vocabulary(), operand_vocabulary()
         self.lengths = dict.fromkeys(DTYPES, 0)  # entries of each array
+        self.crc32 = dict.fromkeys(DTYPES, 0)
         self.known: list[str] = []  # annotations that some graph has
         self.last = dict.fromkeys(OFFSETS, 0)
         self.notes: dict[str, Any] = {}
@@ -103,7 +108,9 @@ class GraphSetWriter:
         state = self.saved_state()
         if state is None:
             for path in self.working.iterdir():
-                if path.name != LOCK:
+                if path.is_dir():
+                    shutil.rmtree(path)
+                elif path.name != LOCK:
                     path.unlink()
         for name in DTYPES:
             path = self.working / f"{name}.npy"
@@ -134,20 +141,28 @@ class GraphSetWriter:
                 raise refuse_writing(self.target, error) from error
 
     def saved_state(self) -> dict[str, Any] | None:
-        """The last checkpoint, if it belongs to the same work and the files still hold as much."""
+        """The last checkpoint, if it belongs to the same work and the files still hold what they held then."""
         try:
-            state: dict[str, Any] = json.loads((self.working / STATE).read_text(encoding="utf-8"))
-            whole = all(
-                (self.working / f"{name}.npy").stat().st_size
-                >= HEADER + state["position"]["lengths"][name] * dtype.itemsize
-                for name, dtype in DTYPES.items()
-            )
-            return state if whole and state["key"] == self.key else None
-        except (OSError, ValueError, KeyError, TypeError):
+            state: dict[str, Any] | None = load_json(self.working / STATE, self.label)
+            if state is not None:
+                position = state["position"]
+                for name, dtype in DTYPES.items():
+                    size = position["lengths"][name] * dtype.itemsize
+                    if crc32_of(self.working / f"{name}.npy", size) != position["crc32"][name]:
+                        return None
+        except (DamagedError, OSError, LookupError):
             return None
+        return state
+
+    @property
+    def label(self) -> str:
+        """The label of the checkpoint's checksum."""
+        return f"building {self.key}"
 
     def write(self, name: str, array: NDArray[Any]) -> None:
-        self.files[name].write(np.ascontiguousarray(array, DTYPES[name]).tobytes())
+        content = np.ascontiguousarray(array, DTYPES[name]).tobytes()
+        self.files[name].write(content)
+        self.crc32[name] = zlib.crc32(content, self.crc32[name])
         self.lengths[name] += len(array)
 
     def write_offsets(self, name: str, offsets: NDArray[np.int64]) -> None:
@@ -193,6 +208,7 @@ class GraphSetWriter:
         """Where the set ends now, to `rewind` to."""
         return {
             "lengths": dict(self.lengths),
+            "crc32": dict(self.crc32),
             "last": dict(self.last),
             "known": list(self.known),
             "words": [len(self.nodes.words), len(self.edges.words), len(self.operands.words)],
@@ -201,7 +217,7 @@ class GraphSetWriter:
     def rewind(self, position: dict[str, Any]) -> None:
         """Take back all that was appended since a position."""
         self.lengths, self.last = dict(position["lengths"]), dict(position["last"])
-        self.known = list(position["known"])
+        self.known, self.crc32 = list(position["known"]), dict(position["crc32"])
         for vocabulary, length in zip(
             (self.nodes, self.edges, self.operands), position["words"], strict=True
         ):
@@ -218,15 +234,13 @@ class GraphSetWriter:
             file.flush()
             os.fsync(file.fileno())
         state = {
-            "key": self.key,
             "notes": notes,
             "position": self.position(),
             "node_vocabulary": self.nodes.words,
             "edge_vocabulary": self.edges.words,
             "operand_vocabulary": self.operands.words,
         }
-        with whole_file(self.working / STATE) as temporary:
-            temporary.write_text(json.dumps(state), encoding="utf-8")
+        save_json(self.working / STATE, state, self.label)
 
     def finish(self) -> None:
         """Make it a graph set and put it under its name."""
@@ -269,3 +283,14 @@ def npy_header(dtype: np.dtype[Any], length: int) -> bytes:
     text = str({"descr": dtype.str, "fortran_order": False, "shape": (length,)}).encode("ascii")
     room = HEADER - 10  # magic, version and length of the header come first
     return b"\x93NUMPY\x01\x00" + room.to_bytes(2, "little") + text.ljust(room - 1) + b"\n"
+
+
+def crc32_of(path: Path, size: int) -> int | None:
+    """CRC-32 of so many bytes behind the header; None where the file ends before."""
+    found = 0
+    with path.open("rb") as file:
+        file.seek(HEADER)
+        for place in range(0, size, BLOCK):
+            content = file.read(min(BLOCK, size - place))
+            found = zlib.crc32(content, found)
+        return found if file.tell() == HEADER + size else None
