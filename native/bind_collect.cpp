@@ -71,10 +71,7 @@ struct Collecting {
   // Of the wanted patterns that occur, in the order of their codes.
   nb::dict result() {
     collector.finish();
-    std::vector<uint32_t> ids;
-    for (uint32_t id : collector.patterns().sorted()) {
-      if (collector[id].met) ids.push_back(id);
-    }
+    const std::vector<uint32_t> ids = collector.met();
     const size_t n = ids.size();
     auto [types, edges, automorphisms] = pattern_arrays(collector.patterns(), collector.automorphisms(), ids, k);
     auto [ids_out, numbers] = make_array<uint32_t>({n});
@@ -118,10 +115,7 @@ struct Collecting {
   // All that is known of the wanted patterns that occur, in the order of their codes: what `absorb` takes.
   nb::dict parts() {
     collector.finish();
-    std::vector<uint32_t> ids;
-    for (uint32_t id : collector.patterns().sorted()) {
-      if (collector[id].met) ids.push_back(id);
-    }
+    const std::vector<uint32_t> ids = collector.met();
     const size_t n = ids.size(), words = ExactSum::kWords;
     auto [types, edges, automorphisms] = pattern_arrays(collector.patterns(), collector.automorphisms(), ids, k);
     auto [met_out, met] = make_array<uint64_t>({n});

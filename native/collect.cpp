@@ -90,7 +90,10 @@ uint32_t Collector::take(std::vector<uint32_t> occurrences, std::vector<double> 
       number_[i].push_back(number);
     }
   }
-  for (size_t row = 0; row < n; ++row) ids_[row] = number_[classifier_of[row / kBlock]][ids_[row]];
+  parallel_chunks(n, kBlock, threads_, {}, [&](int, size_t begin, size_t end, const std::atomic<bool>&) {
+    const std::vector<uint32_t>& number = number_[classifier_of[begin / kBlock]];
+    for (size_t row = begin; row < end; ++row) ids_[row] = number[ids_[row]];
+  });
   lists_.resize(patterns_.size());
   return first;
 }
@@ -242,6 +245,25 @@ void Collector::fit_room() {
 void Collector::finish() {
   most_ = affordable();
   for (Collected& list : lists_) trim(list);
+}
+
+std::vector<uint32_t> Collector::met() const {
+  std::vector<uint32_t> ids;
+  for (uint32_t id = 0; id < lists_.size(); ++id) {
+    if (lists_[id].met) ids.push_back(id);
+  }
+  const auto before = [&](uint32_t a, uint32_t b) { return patterns_.code(a) < patterns_.code(b); };
+  size_t sorted = ids.size() / threads_ + 1;  // runs of this length
+  const auto at = [&](size_t place) { return ids.begin() + std::min(place, ids.size()); };
+  parallel_chunks(ids.size(), sorted, threads_, {}, [&](int, size_t begin, size_t end, const std::atomic<bool>&) {
+    std::sort(at(begin), at(end), before);
+  });
+  for (; sorted < ids.size(); sorted *= 2) {
+    parallel_chunks(ids.size(), 2 * sorted, threads_, {}, [&](int, size_t begin, size_t end, const std::atomic<bool>&) {
+      std::inplace_merge(at(begin), at(begin + sorted), at(end), before);
+    });
+  }
+  return ids;
 }
 
 double Collector::count(uint32_t pattern) const {

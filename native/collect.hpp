@@ -63,6 +63,7 @@ class Collector {
   const std::vector<uint64_t>& automorphisms() const { return automorphisms_; }
   const Collected& operator[](uint32_t pattern) const { return lists_[pattern]; }
   double count(uint32_t pattern) const;
+  std::vector<uint32_t> met() const;  // wanted patterns that occur, in the order of their codes
   // Cuts all lists to the length for which there is room; to be called before they are read.
   void finish();
   size_t most() const { return most_; }
