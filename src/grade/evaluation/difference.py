@@ -1,12 +1,12 @@
 """How two graph sets differ: in the types of their nodes, and in the patterns of k nodes (by the exact census)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grade.graphs import GraphSet, Pattern
+from grade.graphs import GraphSet, PatternTable
 from grade.graphs.concatenation import edge_vocabulary, node_vocabulary, reindex
 from grade.progress import Progress
 from grade.sampling.census import take_census
@@ -62,23 +62,14 @@ def compare(
     names = tuple(nodes.words)
     type_counts = [np.bincount(graphs.node_types, minlength=len(names)) for graphs in sets]
     censuses = [take_census(graphs, k, threads, progress) for graphs in sets]
-    keys = np.unique(np.concatenate([census.patterns.keys for census in censuses]))
-    counts = []
-    pattern_of: dict[int, Pattern] = {}
-    for census in censuses:
-        places = np.searchsorted(keys, census.patterns.keys)
-        mine = np.zeros(len(keys), np.int64)
-        mine[places] = census.counts
-        counts.append(mine)
-        for row, place in enumerate(places.tolist()):
-            pattern_of.setdefault(place, census.patterns[row])
-
-    def key(place: int) -> str:
-        pattern = pattern_of[place]
-        return Pattern(
-            pattern.node_types, pattern.edges, pattern.automorphisms, names, tuple(edges.words)
-        ).key
-
+    tables = [
+        replace(census.patterns, node_vocabulary=names, edge_vocabulary=tuple(edges.words))
+        for census in censuses
+    ]
+    patterns = PatternTable.concatenate(tables).unique()
+    counts = [np.zeros(len(patterns), np.int64) for _ in censuses]
+    for mine, table, census in zip(counts, tables, censuses, strict=True):
+        mine[patterns.find(table)] = census.counts
     return Difference(
         k=k,
         type_distance=distance(type_counts),
@@ -87,7 +78,7 @@ def compare(
         patterns=(len(censuses[0].patterns), len(censuses[1].patterns)),
         patterns_in_common=common(counts),
         type_shifts=shifts(type_counts, names.__getitem__),
-        pattern_shifts=shifts(counts, key),
+        pattern_shifts=shifts(counts, lambda row: patterns[row].key),
     )
 
 

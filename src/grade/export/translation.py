@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
-from grade.export.example_inputs import FLOATS, example_of
+from grade.export.example_values import FLOATS, example_of
 from grade.export.model_files import import_onnx, reads_of, type_of
 from grade.export.operator_call import DTYPES, Call, UntranslatableError
 from grade.export.pytorch import indented, plain, stem

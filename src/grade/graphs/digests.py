@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grade.graphs.graph_set import GraphSet
+from grade.graphs.in_pieces import ranges_of_graphs
 
 ROUNDS = 16
 PIECE = 2_000_000  # nodes that are worked on at a time
@@ -34,13 +35,9 @@ def structure_digests(graphs: GraphSet) -> list[bytes]:
     False
     """
     digests: list[bytes] = []
-    first = 0
-    while first < len(graphs):
-        bound = graphs.node_offsets[first] + PIECE
-        last = max(int(np.searchsorted(graphs.node_offsets, bound, side="right")) - 1, first + 1)
+    for first, last in ranges_of_graphs(graphs.node_offsets, PIECE):
         whole = first == 0 and last == len(graphs)
         digests += digests_of_piece(graphs if whole else graphs.subset(np.arange(first, last)))
-        first = last
     return digests
 
 

@@ -39,12 +39,23 @@ class Piece:
     fingerprints: NDArray[np.uint64]  # [graphs] equal for graphs of equal structure
 
 
+def ranges_of_graphs(node_offsets: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
+    """(first graph, first beyond) of pieces of at most ``most`` nodes; a larger graph is a piece by itself.
+
+    >>> list(ranges_of_graphs(np.array([0, 2, 3, 9, 10]), 4))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    first = 0
+    while first < len(node_offsets) - 1:
+        bound = node_offsets[first] + most
+        last = max(int(np.searchsorted(node_offsets, bound, side="right")) - 1, first + 1)
+        yield first, last
+        first = last
+
+
 def pieces(graphs: "GraphSet", threads: int = 1) -> Iterator[Piece]:
     """All graphs, piece by piece. Raises ValueError, with the reason, on an invalid index."""
-    first = 0
-    while first < len(graphs):
-        bound = graphs.node_offsets[first] + PIECE
-        last = max(int(np.searchsorted(graphs.node_offsets, bound, side="right")) - 1, first + 1)
+    for first, last in ranges_of_graphs(graphs.node_offsets, PIECE):
         begin, end = int(graphs.node_offsets[first]), int(graphs.node_offsets[last])
         out, into = (
             slice(max(int(offsets[begin]), 0), max(int(offsets[end]), 0))
@@ -72,7 +83,6 @@ def pieces(graphs: "GraphSet", threads: int = 1) -> Iterator[Piece]:
         yield Piece(first, begin, node_offsets, node_types, out_offsets, out_types, in_offsets, *facts)
         for name in STRUCTURE:
             give_back(getattr(graphs, name))
-        first = last
 
 
 def give_back(array: NDArray[Any]) -> None:

@@ -17,6 +17,7 @@ import grade
 from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.graphs.digests import structure_digests
+from grade.graphs.in_pieces import ranges_of_graphs
 from grade.graphs.storage import check_target, save_graph_set
 from grade.graphs.writer import GraphSetWriter
 from grade.machine import thread_count
@@ -185,12 +186,8 @@ def read_inputs(
 
 def pieces(graphs: GraphSet) -> Iterator[GraphSet]:
     """A large set part by part, each with its share of the memory."""
-    first = 0
-    while first < len(graphs):
-        bound = graphs.node_offsets[first] + PIECE
-        last = max(int(np.searchsorted(graphs.node_offsets, bound, side="right")) - 1, first + 1)
+    for first, last in ranges_of_graphs(graphs.node_offsets, PIECE):
         yield graphs.subset(np.arange(first, last))
-        first = last
 
 
 def fingerprint(inputs: Iterable[Item | GraphSet], settings: ReadSettings, merge: bool) -> str:
