@@ -309,6 +309,32 @@ def test_example_inputs_fit_where_shapes_are_inputs(tmp_path: Path) -> None:
     assert module.Motif()(*module.example_inputs()).shape == (1, 6, 16)
 
 
+def test_constants_are_written_as_python_has_them(tmp_path: Path) -> None:
+    """A mask of minus infinity, and a number that is short in single precision only."""
+    node, info = helper.make_node, helper.make_tensor_value_info
+    constants = [("low", -np.inf), ("tiny", 1e-5), ("minus", -0.5)]
+    graph = helper.make_graph(
+        [
+            node("Mul", ["x", "minus"], ["m"], name="halve"),
+            node("Add", ["m", "tiny"], ["a"], name="add"),
+            node("Clip", ["a", "low", "tiny"], ["f"], name="clip"),
+            node("Add", ["f", "low"], ["y"], name="mask"),
+        ],
+        "constants",
+        [info("x", TensorProto.FLOAT, [4])],
+        [info("f", TensorProto.FLOAT, [4]), info("y", TensorProto.FLOAT, [4])],
+        [numpy_helper.from_array(np.array(value, np.float32), name) for name, value in constants],
+    )
+    path = tmp_path / "constants.onnx"
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
+    model = RealModel(path, load(path))
+    assert model.check_torch([0, 1, 2, 3], tmp_path) == 0
+    code = (tmp_path / "motif.py").read_text()
+    assert "mul = x * (-0.5)" in code
+    assert "add = mul + 1e-05" in code
+    assert '+ (float("-inf"))' in code
+
+
 def test_results_of_folded_operators_are_weights(tmp_path: Path) -> None:
     path = normalised(tmp_path)
     for fold, enters in ((True, ["c"]), (False, ["c", "scale"])):

@@ -148,7 +148,7 @@ def test_a_list_and_cards_show_the_same_motifs_at_one_scale(visit: Any, distinct
     widths = [share.bounding_box()["width"] for share in shares]
     assert widths == sorted(widths, reverse=True)  # what each adds
     # One head names the columns; a line is no higher than two lines of text.
-    expect(page.locator("#heads")).to_contain_text("adds to better ranks")
+    expect(page.locator("#heads")).to_contain_text("adds, covered so far")
     assert page.locator("#motifs .row").first.bounding_box()["height"] <= 44
     heads = {box.inner_text(): box.bounding_box() for box in page.locator("#heads .number").all()}
     for name in ("occurrences", "graphs", "disjoint", "nodes"):
@@ -205,7 +205,7 @@ def test_the_curve_shows_what_the_motifs_cover_together(visit: Any, distinct: tu
     bound = page.locator("#curve line.bound")
     assert float(bound.get_attribute("y1")) <= heights[-1]
     sync_api.expect(page.locator("#curve")).to_contain_text(
-        f"at most {100 * found.run['distinct']['bound'] / nodes:.1f} % by as many"
+        f"no {len(found.shown)} cover more than {100 * found.run['distinct']['bound'] / nodes:.1f} %"
     )
     dots.nth(2).click()
     sync_api.expect(page.locator("#detail-title")).to_contain_text("#3 ")

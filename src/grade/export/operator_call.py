@@ -1,5 +1,6 @@
 """One use of an ONNX operator, as the translation to PyTorch sees it."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,19 @@ def short(value: float) -> str:
     ('1e-06', '0.5')
     """
     return str(float(np.format_float_scientific(np.float32(value))))
+
+
+def number(value: Any) -> str:
+    """A number of the model as Python writes it; those of single precision are as short as they can be.
+
+    >>> number(np.float32(0.1)), number(np.array(-np.inf)), number(3)
+    ('0.1', 'float("-inf")', '3')
+    """
+    plain = value.item() if isinstance(value, np.ndarray | np.generic) else value
+    if isinstance(plain, float) and not math.isfinite(plain):
+        return f'float("{plain}")'
+    single = isinstance(value, np.ndarray | np.generic) and value.dtype == np.float32
+    return short(plain) if single else str(plain)
 
 
 class UntranslatableError(Exception):
@@ -64,7 +78,7 @@ class Call:
         known = self.constant(place)
         if known is None or known.ndim or self.constant(1 - place) is not None:
             return self[place]
-        return f"({known.item()})" if known < 0 else str(known.item())
+        return f"({number(known)})" if known < 0 else number(known)
 
     def helper(self, name: str, *arguments: object) -> str:
         self.helpers.add(name)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from grade.export.operator_call import DTYPES, Call, UntranslatableError, short
+from grade.export.operator_call import DTYPES, Call, UntranslatableError, number, short
 
 
 def binary(symbol: str) -> Callable[[Call], str]:
@@ -190,10 +190,11 @@ def argument(name: str) -> Callable[[Call], str]:
 def clip(c: Call) -> str:
     if c.opset < 11:
         low, high = c.get("min"), c.get("max")
-        bounds = [f"{name}={value:.9g}" for name, value in (("min", low), ("max", high)) if value is not None]
+        given = [(name, value) for name, value in (("min", low), ("max", high)) if value is not None]
+        bounds = [f"{name}={number(np.float32(value))}" for name, value in given]
         return f"torch.clamp({c[0]}, {', '.join(bounds)})" if bounds else c[0]
     bounds = [
-        f"{name}={known.item() if known is not None and known.size == 1 else c[place]}"
+        f"{name}={number(known) if known is not None and known.size == 1 else c[place]}"
         for name, place in (("min", 1), ("max", 2))
         if c.optional(place) is not None
         for known in [c.constant(place)]
@@ -263,12 +264,12 @@ def pad(c: Call) -> str:
     mode = c.get("mode", "constant")
     if c.opset < 11:
         return c.helper(
-            "pad_axes", c[0], list(c.attributes["pads"]), repr(mode), f"{c.get('value', 0.0):.9g}"
+            "pad_axes", c[0], list(c.attributes["pads"]), repr(mode), number(np.float32(c.get("value", 0.0)))
         )
     if c.optional(3) is not None:
         raise UntranslatableError
     known = c.constant(2)
-    value = "0" if c.optional(2) is None else str(known.item()) if known is not None else f"{c[2]}.item()"
+    value = "0" if c.optional(2) is None else number(known) if known is not None else f"{c[2]}.item()"
     return c.helper("pad_axes", c[0], c.ints(1), repr(mode), value)
 
 
@@ -311,7 +312,7 @@ def divide(c: Call) -> str:
 def power(c: Call) -> str:
     known = c.constant(1)
     if known is not None and known.size == 1 and known.dtype.kind == "f":
-        return f"{c[0]} ** {known.item():.9g}"
+        return f"{c[0]} ** {number(known)}"
     return f"torch.pow({c[0]}, {c[1]}).to({c[0]}.dtype)"
 
 
@@ -358,9 +359,7 @@ def modulo(c: Call) -> str:
 
 def constant_of_shape(c: Call) -> str:
     value = c.get("value")
-    filled, kind = (
-        (0.0, "torch.float32") if value is None else (value.ravel()[0].item(), f"torch.{value.dtype}")
-    )
+    filled, kind = ("0.0", "torch.float32") if value is None else (number(value), f"torch.{value.dtype}")
     return f"torch.full({c.ints(0)}, {filled}, dtype={kind.replace('torch.bool_', 'torch.bool')})"
 
 

@@ -157,7 +157,7 @@ function row({ motif, variant }) {
 function heads() {
   const made = find("heads");
   made.className = `row heads${columns}`;
-  const share = motifs.some((motif) => motif.choice) ? "adds to better ranks" : "covers";
+  const share = motifs.some((motif) => motif.choice) ? "adds, covered so far" : "covers";
   const names = [["", "rank"], ["", "mini"], ["pattern", "words"], [share, "share"], ["occurrences", "number"],
     ["graphs", "number extra"], ["disjoint", "number extra"]];
   if (hasSaving) names.push(["saving", "number extra"]);
@@ -544,7 +544,7 @@ function curve() {
   const bound = y(distinct.bound);
   svg.append(shape("line", { x1: left, x2: width - 10, y1: bound, y2: bound, stroke: "#4c78a8", "stroke-dasharray": "5 4", class: "bound" }));
   const beside = { x: width - 10, y: bound + (bound < 24 ? 14 : -5), "text-anchor": "end", "font-size": 12, fill: "currentColor" };
-  svg.append(shape("text", beside, `at most ${percent(distinct.bound).toFixed(1)} % by as many`));
+  svg.append(shape("text", beside, `no ${chosen.length} cover more than ${percent(distinct.bound).toFixed(1)} %`));
   svg.append(shape("polyline", { points: points.map((p) => p.join(",")).join(" "), fill: "none", stroke: "#4c78a8", "stroke-width": 2 }));
   chosen.forEach((motif, i) => {
     const dot = shape("circle", { cx: points[i + 1][0], cy: points[i + 1][1], r: 4, fill: "#4c78a8", cursor: "pointer" });
