@@ -6,6 +6,7 @@ of another one counts as damaged, too.
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ def load_arrays(path: Path, label: str) -> dict[str, NDArray[Any]] | None:
     """The arrays that `save_arrays` wrote under the same label; None where there is no such file."""
     try:
         with np.load(path, allow_pickle=False) as data:
-            arrays = {name: data[name] for name in data.files}
+            arrays = arrays_in(data)
         if arrays.pop(CHECKSUM).tobytes() == digest_of_arrays(arrays, label):
             return arrays
     except FileNotFoundError:
@@ -83,6 +84,18 @@ def load_arrays(path: Path, label: str) -> dict[str, NDArray[Any]] | None:
     except Exception as error:  # zipfile, zlib and numpy have many ways to fail on other bytes
         raise DamagedError(path) from error
     raise DamagedError(path)
+
+
+def arrays_in(archive: Any, names: Iterable[str] | None = None) -> dict[str, NDArray[Any]]:
+    """The arrays of an open .npz, or those of these names that it has; a member that is no array is a `ValueError`.
+
+    (NumPy gives a member without the mark of an array as bytes.)
+    """
+    arrays = {name: archive[name] for name in (names or archive.files) if name in archive.files}
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):
+            raise ValueError(f"{name} is no array")
+    return arrays
 
 
 def digest_of_arrays(arrays: dict[str, NDArray[Any]], label: str = "") -> bytes:

@@ -1,4 +1,5 @@
 import lzma
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -169,6 +170,19 @@ def test_names_as_bytes_take_little_room_and_come_back(tmp_path: Path) -> None:
     assert again.node_names is not None
     assert list(again.node_names) == ["layer/" * 500, "", "größe\nzwei"]
     assert 3 * (tmp_path / "bytes.npz").stat().st_size < (tmp_path / "texts.npz").stat().st_size
+
+
+def test_a_member_that_is_no_array_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "graphs.npz"
+    np.savez(path, **arrays())
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    for name in ("edges.npy", "op_names.npy"):
+        with zipfile.ZipFile(path, "w") as archive:
+            for each, content in members.items():
+                archive.writestr(each, b"no array" if each == name else content)
+        with pytest.raises(InputError, match=rf"graphs\.npz cannot be read .*{name[:-4]} is no array"):
+            load(path)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy as np
 from grade.blocks.grammar import NOTHING, Grammar, Wiring
 from grade.blocks.keeping import ARRAYS, GRAMMAR, read_result
 from grade.errors import InputError
+from grade.sealed import arrays_in
 from grade.settings import BlocksSettings
 
 
@@ -34,10 +35,11 @@ def read_library(folder: Path) -> Library:
     try:
         names = [str(row["name"]) for row in rows]
         with np.load(folder / GRAMMAR, allow_pickle=False) as file:
-            arrays = {name: file[name].astype(np.int64) for name in ARRAYS}
-            symbols = file["block_symbols"].astype(np.int64)
-            type_names = tuple(map(str, file["type_names"].tolist()))
-            labels = tuple((str(edge), str(word)) for edge, word in file["label_names"].tolist())
+            stored = arrays_in(file)
+        arrays = {name: stored[name].astype(np.int64) for name in ARRAYS}
+        symbols = stored["block_symbols"].astype(np.int64)
+        type_names = tuple(map(str, stored["type_names"].tolist()))
+        labels = tuple((str(edge), str(word)) for edge, word in stored["label_names"].tolist())
         library = Library(folder, symbols_only(arrays, type_names, labels), symbols.tolist(), names)
         check(library)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, BadZipFile):

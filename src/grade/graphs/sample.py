@@ -16,7 +16,7 @@ from grade.files import whole_folder, writable_target
 from grade.graphs.part_counts import PartCounts
 from grade.graphs.patterns import PatternTable
 from grade.reprs import shown_by
-from grade.sealed import FolderKind, damaged_file, write_description
+from grade.sealed import FolderKind, arrays_in, damaged_file, write_description
 
 DESCRIPTION = "sample.json"
 KIND = FolderKind(
@@ -185,7 +185,7 @@ def read_parts(folder: Path) -> PartCounts | None:
         return None
     try:
         with np.load(folder / PARTS, allow_pickle=False) as archive:
-            parts = PartCounts.from_arrays(dict(archive))
+            parts = PartCounts.from_arrays(arrays_in(archive))
         whole = parts is not None and all(
             np.array_equal(PatternTable.canonical(table.node_types, table.edges).keys, table.keys)
             and (table.automorphisms > 0).all()

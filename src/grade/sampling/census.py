@@ -25,7 +25,7 @@ from grade.graphs.patterns import MAX_SIZE
 from grade.machine import available_memory, thread_count
 from grade.progress import Progress
 from grade.reprs import shown_by
-from grade.sealed import CHECKSUM, digest_of_arrays, digest_of_json
+from grade.sealed import CHECKSUM, arrays_in, digest_of_arrays, digest_of_json
 
 FORMAT = "grade-census"
 VERSION = 2  # version 1 has no checksum
@@ -279,8 +279,9 @@ Content = tuple[dict[str, Any], NDArray[Any], NDArray[Any], NDArray[Any]]  # des
 
 def read_npz(path: Path) -> Content:
     with np.load(path, allow_pickle=False) as archive:
-        description = json.loads(str(archive["description"]))
-        return description, archive["node_types"], archive["edges"], archive["counts"]
+        arrays = arrays_in(archive)
+    description = json.loads(str(arrays["description"]))
+    return description, arrays["node_types"], arrays["edges"], arrays["counts"]
 
 
 def write_parquet(census: Census, path: Path) -> None:

@@ -24,6 +24,7 @@ from grade.files import whole_file
 from grade.graphs import GraphSet
 from grade.graphs.graph_set import NO_EDGE
 from grade.graphs.operands import UNKNOWN
+from grade.sealed import arrays_in
 from grade.settings import ReadSettings
 from grade.sources.readers import reader
 
@@ -99,7 +100,7 @@ def read_npz(
             missing = [name for name in REQUIRED if name not in archive.files]
             if missing:
                 raise InputError(f"{place} is not a graph set: it lacks {', '.join(missing)}.")
-            arrays = {name: archive[name] for name in (*REQUIRED, *OPTIONAL) if name in archive.files}
+            arrays = arrays_in(archive, (*REQUIRED, *OPTIONAL))
     except FileNotFoundError:
         raise InputError(f"There is no file {place}.") from None
     except InputError:
