@@ -1,4 +1,4 @@
-"""Graphs in GraphML, as networkx, igraph, Gephi and yEd write it.
+"""Graphs in GraphML, as networkx and igraph write it.
 
 The type of a node is its attribute ``type`` (the setting ``type_key`` names another), that of an edge likewise, else
 "edge"; a node is named by its attribute ``name``, else by its id. An attribute ``operands`` of edges (words of
