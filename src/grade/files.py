@@ -102,3 +102,19 @@ def refuse_writing(target: Path, error: OSError) -> InputError | FileError:
     reason = error.strerror or str(error)
     kind = FileError if error.errno is None or error.errno in MACHINE else InputError
     return kind(f"{target} cannot be written ({reason}); free space or choose another place.")
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is such a file; no for text that is too long to name one."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is such a folder; no for text that is too long to name one."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False

@@ -56,6 +56,7 @@ class Writer:
     names: dict[str, str] = field(default_factory=dict)  # value -> expression
     constants: dict[str, NDArray[Any]] = field(default_factory=dict)
     parameters: dict[str, str] = field(default_factory=dict)  # name in the module -> initializer
+    tensors: dict[str, str] = field(default_factory=dict)  # name in the module -> a constant as code
     statistics: set[str] = field(default_factory=set)  # initializers that no gradient can reach
     shapes: dict[str, list[int | None]] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)  # value -> onnx.TensorProto.DataType
@@ -176,7 +177,13 @@ def expression_of(writer: Writer, value: str, word: str = "value", place: int = 
         return writer.names[value]
     if value in writer.constants:
         known = writer.constants[value]
-        return f"torch.tensor({literal(known)}, dtype={dtype_of(known)})"
+        made = f"torch.tensor({literal(known)}, dtype={dtype_of(known)})"
+        if not known.ndim:  # works on any device
+            return made
+        name = writer.fresh(f"{word}_constant")
+        writer.tensors[name] = made
+        writer.names[value] = f"self.{name}"
+        return writer.names[value]
     role = {1: "weight", 2: "bias", 3: "mean", 4: "variance"}.get(place, f"operand_{place}")
     if word == "batch_norm":
         role = {1: "scale"}.get(place, role)
@@ -200,6 +207,9 @@ def module_source(
 ) -> str:
     """The whole file."""
     parameters = [parameter_line(writer, own, value) for own, value in writer.parameters.items()]
+    parameters += [
+        f'self.register_buffer("{own}", {made}, persistent=False)' for own, made in writer.tensors.items()
+    ]
     arguments = ", ".join(["self", *(f"{writer.names[value]}: torch.Tensor" for value in inputs)])
     kind = "torch.Tensor" if len(results) == 1 else f"tuple[{', '.join(['torch.Tensor'] * len(results))}]"
     text = [

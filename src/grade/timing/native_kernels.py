@@ -103,12 +103,12 @@ def on_gpu(kernel: Kernel, templates: Sequence[torch.Tensor]) -> Callable[..., A
 
 
 def warps_for(elements: int) -> list[int]:
-    """Numbers of warps to try for a program of so many elements: 4, 8 and 16 elements for each of 32 threads.
+    """Numbers of warps to try for a program of so many elements: 4 to 32 elements for each of 32 threads.
 
     >>> warps_for(1024), warps_for(65536)
-    ([2, 4, 8], [32])
+    ([1, 2, 4, 8], [32])
     """
-    return sorted({min(max(elements // (32 * each), 1), 32) for each in (4, 8, 16)})
+    return sorted({min(max(elements // (32 * each), 1), 32) for each in (4, 8, 16, 32)})
 
 
 def quickest(launch: Callable[[int], Any], choices: Sequence[int]) -> int:

@@ -51,6 +51,7 @@ class Case:
         self.device = torch.device(self.device)
         self.inputs = {name: tensor.to(self.device) for name, tensor in self.inputs.items()}
         self.find_values()
+        self.refuse_nothing()
 
     def fold_constants(self) -> None:
         """Nodes Constant become initializers, which every reader of models treats alike."""
@@ -88,6 +89,14 @@ class Case:
                         self.weights[value] = self.onnx.numpy_helper.from_array(tensor.cpu().numpy(), value)
                 else:
                     self.values.update(found)
+
+    def refuse_nothing(self) -> None:
+        """Refuse results without a number in them, since strategies could not be compared."""
+        if not any(bool(tensor.isfinite().any()) for tensor in self.results()):
+            raise InputError(
+                f"{self.name} computes no finite number from example values, so strategies cannot be compared; choose"
+                " another one."
+            )
 
     def results(self) -> list[torch.Tensor]:
         """The outputs that every strategy must compute."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from grade.errors import InputError
+from grade.files import is_file, is_folder
 from grade.graphs import GraphSet, Pattern, PatternTable
 from grade.graphs.node_deletions import are_connected
 from grade.graphs.patterns import MAX_SIZE, is_code
@@ -51,14 +52,14 @@ def read_patterns(
     if top is not None and top < 1:
         raise InputError(f"The number of patterns to take is {top}; give 1 or more, or leave it out.")
     path = Path(place)
-    if place.startswith("torch:") or (path.suffix.lower() == ".onnx" and path.is_file()):
+    if place.startswith("torch:") or (path.suffix.lower() == ".onnx" and is_file(path)):
         found = [Given(pattern) for pattern in patterns_of_graphs(read_models(place))]
     elif path.suffix.lower() in CENSUS_SUFFIXES:
         census = Census.load(path)
         found = [Given(p) for p in census.patterns.take(np.argsort(~census.counts, kind="stable")[:top])]
-    elif path.is_dir():
+    elif is_folder(path):
         found = [Given(pattern) for pattern in load_sample(path).patterns]
-    elif not path.is_file() and is_pattern(place, node_vocabulary):
+    elif not is_file(path) and is_pattern(place, node_vocabulary):
         given = read_one(place, node_vocabulary, edge_vocabulary)
         if isinstance(given.pattern, Query) or given.pattern.node_vocabulary != tuple(node_vocabulary):
             refuse_unknown(Query(place), node_vocabulary, edge_vocabulary)
@@ -80,7 +81,7 @@ def read_table(place: str, node_vocabulary: Sequence[str], edge_vocabulary: Sequ
     path = Path(place)
     if path.suffix.lower() in CENSUS_SUFFIXES:
         return Census.load(path).patterns
-    if path.is_dir():
+    if is_folder(path):
         return load_sample(path).patterns
     patterns = []
     for given in read_patterns(place, node_vocabulary, edge_vocabulary):
