@@ -3,12 +3,15 @@
 import importlib.util
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from onnx import TensorProto, helper, numpy_helper
 
 from grade.blocks import blocks
+from grade.errors import InputError
 from grade.mine import mine
-from grade.timing.cases import find_case
+from grade.timing.cases import find_case, from_model
 from grade.timing.fusing import fuse, partition
 from grade.timing.measuring import TOLERANCE, difference, measure, prepare
 from grade.timing.native_kernels import UnavailableError
@@ -153,6 +156,28 @@ def test_what_was_compiled_lasts_until_it_is_timed(run: Path, monkeypatch: pytes
                 each.run()
 
 
+def test_a_case_without_finite_numbers_is_refused() -> None:
+    root = helper.make_node("Log", ["n"], ["y"])
+    nodes = [helper.make_node("Neg", ["x"], ["n"]), root]
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3]) for name in "xy")
+    model = helper.make_model(helper.make_graph(nodes, "logs", [x], [y]), ir_version=9)
+    with pytest.raises(InputError, match="logs computes no finite number"):
+        from_model("logs", model, set(), 1, CPU, "")
+
+
+def test_variances_are_positive_under_any_name() -> None:
+    """An exporter that finds a variance equal to another weight writes Identity of that one."""
+    weights = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [3]) for name in ("bias", "scale")]
+    nodes = [
+        helper.make_node("Identity", ["bias"], ["variance"]),
+        helper.make_node("BatchNormalization", ["x", "scale", "bias", "bias", "variance"], ["y"]),
+    ]
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3, 4, 4]) for name in "xy")
+    model = helper.make_model(helper.make_graph(nodes, "norm", [x, *weights], [y]), ir_version=9)
+    case = from_model("norm", model, {"bias", "scale"}, 1, CPU, "")
+    assert bool(case.results()[0].isfinite().all())
+
+
 def test_differences() -> None:
     one = torch.tensor([1.0, -4.0, float("inf")])
     assert difference([one], [one]) == 0
@@ -160,3 +185,13 @@ def test_differences() -> None:
     assert difference([one], [torch.tensor([1.0, -4.0, 1.0])]) == float("inf")
     assert difference([one], [one[:2]]) == float("inf")
     assert difference([], [one]) == float("inf")
+
+
+def test_constants_of_several_numbers_move_with_their_module() -> None:
+    scale = numpy_helper.from_array(np.array([1.0, 2.0, 3.0], np.float32), "scale")
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Mul", ["x", "scale"], ["y"])], "scaled", [x], [y], [scale])
+    case = from_model("scaled", helper.make_model(graph, ir_version=9), set(), 1, CPU, "")
+    module = case.piece(case.nodes, case.outputs).call
+    assert module.to("meta")(torch.ones(2, 3, device="meta")).device.type == "meta"
+    assert not module.state_dict()  # a constant is no weight

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import grade
 from grade import GraphSet
 from grade.errors import InputError
 from grade.graphs import Pattern
@@ -190,3 +191,10 @@ def test_patterns_are_taken_in_all_their_forms(tmp_path: Any) -> None:
         read_patterns("Conv -> Rellu", *words)
     with pytest.raises(InputError, match=r"nowhere\.txt cannot be read as patterns"):
         read_patterns("nowhere.txt", *words)
+
+
+def test_a_text_longer_than_a_file_name_is_a_pattern() -> None:
+    edges = [f"Conv#{i} -> BatchNormalization#{i}; BatchNormalization#{i} -> Relu#{i}" for i in range(1, 6)]
+    text = "; ".join([*edges, *(f"Relu#{i} -> Conv#{i + 1}" for i in range(1, 5))])
+    assert len(text) > 255
+    assert grade.count("zoo-mini", text).patterns[0].size == 15

@@ -178,7 +178,7 @@ def expression_of(writer: Writer, value: str, word: str = "value", place: int = 
     if value in writer.constants:
         known = writer.constants[value]
         made = f"torch.tensor({literal(known)}, dtype={dtype_of(known)})"
-        if not known.ndim:  # works on any device
+        if not known.ndim or known.dtype.kind != "f":  # works on any device, or is a shape
             return made
         name = writer.fresh(f"{word}_constant")
         writer.tensors[name] = made
