@@ -31,11 +31,11 @@ FLAGS: dict[str, str] = {}  # of every setting of every command, by its name
 
 
 def command(
-    group: typer.Typer, *examples: str, called: str | None = None
+    group: typer.Typer, *examples: str, called: str | None = None, panel: str | None = None
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function of settings objects as a command with one parameter for each of their fields.
 
-    The command has the function's name unless another is given.
+    The command has the function's name unless another is given; ``panel`` is the part of the help that lists it.
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
@@ -69,8 +69,8 @@ def command(
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         text = inspect.cleandoc(function.__doc__ or "") + block("Examples:", examples)
         if any(field.name in ("graphs", "sources") for _, field in owners.values()):
-            text += block("Built-in sets:", (f"{sources[s].spec:<18} {sources[s].summary}" for s in sources))
-        group.command(called, help=text)(run)
+            text += block("Built-in sets:", (f"{sources[s].spec:<22} {sources[s].summary}" for s in sources))
+        group.command(called, help=text, rich_help_panel=panel)(run)
         return function
 
     return register

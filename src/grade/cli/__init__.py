@@ -7,13 +7,13 @@ dictionary for ``--json``, lines of text otherwise. Slow imports (torch) stand i
 
 from grade.cli import (  # noqa: F401, I001 (the order of the help)
     graphs,
-    sampling_commands,
-    estimator_commands,
     mining_commands,
-    block_commands,
-    significance_commands,
     report_commands,
     timing_commands,
+    block_commands,
+    sampling_commands,
+    significance_commands,
+    estimator_commands,
 )
 from grade.cli.app import app, main
 

@@ -17,14 +17,15 @@ from grade.text import printable
 
 app = typer.Typer(
     name="grade",
-    help="Find frequent subgraphs (motifs) in sets of directed, typed graphs.",
+    help="Find recurring structure in sets of directed, typed graphs: motifs, repeated regions, statistics.\n\n"
+    "First steps: 'grade graphs build MODELS.onnx my-set', 'grade mine my-set', 'grade report RUN'.",
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 graphs_app = typer.Typer(help="Build and describe graph sets.")
 runs_app = typer.Typer(help="Look at runs.")
 app.add_typer(graphs_app, name="graphs")
-app.add_typer(runs_app, name="runs")
+app.add_typer(runs_app, name="runs", rich_help_panel="Look at a run")
 
 
 def main() -> None:

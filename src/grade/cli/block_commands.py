@@ -4,6 +4,8 @@ from grade.cli.app import app
 from grade.settings import BlocksSettings, OutlineSettings, OutputSettings
 from grade.terminal import command, progress_bar, show
 
+PANEL = "Repeated regions"  # of the help
+
 
 @command(
     app,
@@ -12,6 +14,7 @@ from grade.terminal import command, progress_bar, show
     "grade blocks 'models/*.onnx' --min-graphs 2 --top 50 --json",
     "grade blocks model.onnx --blocks zoo-blocks",
     called="blocks",
+    panel=PANEL,
 )
 def blocks_of(settings: BlocksSettings, output: OutputSettings) -> None:
     """Find repeated regions of any size, and write every graph with them.
@@ -37,6 +40,7 @@ def blocks_of(settings: BlocksSettings, output: OutputSettings) -> None:
     "grade outline model.onnx --blocks zoo-blocks --out outlined.onnx",
     "grade outline model.onnx --to pytorch --out model.py",
     called="outline",
+    panel=PANEL,
 )
 def outline_model(settings: OutlineSettings, output: OutputSettings) -> None:
     """Write a model with its repeated blocks as ONNX local functions, or as PyTorch source.

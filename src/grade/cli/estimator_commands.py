@@ -10,6 +10,8 @@ from grade.errors import InputError
 from grade.settings import EvaluateSettings, FitSettings, OutputSettings, ScoreSettings
 from grade.terminal import command, show, training_progress
 
+PANEL = "Learn frequencies from a sample"  # of the help
+
 if TYPE_CHECKING:
     from grade.estimators.reports import SizeReport
 
@@ -20,10 +22,12 @@ if TYPE_CHECKING:
     "grade fit sample-4 sample-5 sample-6 --out model --seed 1",
     "grade fit sample-5 --estimator disco --preset paper --out disco --device cuda",
     "grade fit sample-5 --out model --set layers=3 --set members=1",
+    panel=PANEL,
 )
 def fit(settings: FitSettings, output: OutputSettings) -> None:
-    """Fit an estimator to a sample, or to samples of several sizes. Repeat the command to resume a fit that was
-    killed.
+    """Fit an estimator to a sample, or to samples of several sizes.
+
+    Repeat the command to resume a fit that was killed.
     """
     from grade.estimators import fit_to_folder, parse_changes, preset_for
     from grade.graphs.sample import load_sample
@@ -73,6 +77,7 @@ def weights(k: int, found: "SizeReport") -> Iterator[str]:
     "grade score model census.npz --out scores.csv",
     "grade score model patterns.txt --out scores.npz --json",
     "grade score model 'Conv -> BatchNormalization -> Relu -> Conv' --out score.csv",
+    panel=PANEL,
 )
 def score(settings: ScoreSettings, output: OutputSettings) -> None:
     """Write the log-probability of each pattern's isomorphism class under a model."""
@@ -97,7 +102,7 @@ def score(settings: ScoreSettings, output: OutputSettings) -> None:
     show(output, data, lambda: [f"{settings.out}: {len(values):,} patterns, {data['seconds']:.1f} s"])
 
 
-@command(app, "grade evaluate model census.npz", "grade evaluate model census.npz --json")
+@command(app, "grade evaluate model census.npz", "grade evaluate model census.npz --json", panel=PANEL)
 def evaluate(settings: EvaluateSettings, output: OutputSettings) -> None:
     """Compare a model's ranking of patterns with their exact counts: Spearman's rho, Kendall's tau-b."""
     from grade.estimators import load_estimator

@@ -11,6 +11,8 @@ from grade.settings import MatchSettings, MineSettings, OutputSettings, RunSetti
 from grade.terminal import command, progress_bar, show
 from grade.text import counted
 
+PANEL = "Find and count motifs"  # of the help
+
 
 @command(
     app,
@@ -20,6 +22,7 @@ from grade.text import counted
     "grade mine my-models -k 6 --top 100 --fusible --min-graphs 5 --out fusion-candidates",
     "grade mine zoo -k 5 --complete --min-graphs 20 --closed --out frequent",
     "grade mine zoo -k 10 --rank-by probability --estimator disco --samples 40000 --all --out as-in-the-paper",
+    panel=PANEL,
 )
 def mine(settings: MineSettings, constraints: Constraints, output: OutputSettings) -> None:
     """Find the patterns that recur: a distinct few that cover most of the set, with their variants folded.
@@ -44,6 +47,7 @@ def mine(settings: MineSettings, constraints: Constraints, output: OutputSetting
     "grade verify patterns.txt my-graphs --seconds-per-pattern 60 --time-budget 30m --out supports.csv",
     "grade verify 'Conv -> BatchNormalization -> Relu' zoo --fusible --json",
     "grade verify 'Conv* -> * -> Add' zoo --non-induced",
+    panel=PANEL,
 )
 def verify(settings: VerifySettings, output: OutputSettings) -> None:
     """Count given patterns exactly: occurrences, graphs, disjoint occurrences, covered nodes.
@@ -108,6 +112,7 @@ def verify(settings: VerifySettings, output: OutputSettings) -> None:
     "grade match fusions my-models --fusible",
     "grade match library.txt zoo --remaining 20 --json",
     "grade match 'Conv* -> * -> Add' zoo --non-induced --remaining 0",
+    panel=PANEL,
 )
 def match(settings: MatchSettings, output: OutputSettings) -> None:
     """Match a library of named patterns: the share of the nodes that each covers, and the best motifs outside of it."""

@@ -10,6 +10,8 @@ from grade.settings import ExportSettings, OccurrencesSettings, OutputSettings, 
 from grade.terminal import command, show
 from grade.text import counted
 
+PANEL = "Look at a run"  # of the help
+
 
 @command(
     app,
@@ -17,6 +19,7 @@ from grade.text import counted
     "grade report run --out motifs.html",
     "grade report before after",
     called="report",
+    panel=PANEL,
 )
 def report_page(settings: ReportSettings, output: OutputSettings) -> None:
     """Write a page on a run, one self-contained HTML file; of two runs, a comparison."""
@@ -45,6 +48,7 @@ def report_page(settings: ReportSettings, output: OutputSettings) -> None:
     "grade export run --pattern 1 --to pytorch --out block.py",
     "grade export run --pattern 3 --to onnx --values",
     "grade export run --pattern 2 --to svg",
+    panel=PANEL,
 )
 def export(settings: ExportSettings, output: OutputSettings) -> None:
     """Write a pattern of a run as code, as a model, as a picture, or for another graph tool.
@@ -86,6 +90,7 @@ def export(settings: ExportSettings, output: OutputSettings) -> None:
     "grade occurrences run --pattern 1 --to jsonl --out where.jsonl",
     "grade occurrences run --pattern 2 --to onnx --limit 5 --values --out cut-out",
     "grade occurrences my-models --pattern 'Conv* -> Relu'",
+    panel=PANEL,
 )
 def occurrences(settings: OccurrencesSettings, output: OutputSettings) -> None:
     """List where a pattern of a run, or one of your own, occurs: graph, names of nodes, tensors that enter and leave.

@@ -7,12 +7,15 @@ from grade.settings import CensusSettings, OutputSettings, SampleSettings
 from grade.sources import load
 from grade.terminal import command, pattern_data, pattern_lines, progress_bar, show
 
+PANEL = "Count and draw subgraphs"  # of the help
+
 
 @command(
     app,
     "grade census zoo -k 5",
     "grade census nas-bench-101 -k 4 --top 50 --out census.parquet",
     "grade census my-graphs -k 6 --threads 8 --json",
+    panel=PANEL,
 )
 def census(settings: CensusSettings, output: OutputSettings) -> None:
     """Count every connected induced subgraph of K nodes by pattern, exactly."""
@@ -52,6 +55,7 @@ def census(settings: CensusSettings, output: OutputSettings) -> None:
     "grade sample nas-bench-101 -k 5 --density 0.1 --out sample-5",
     "grade sample zoo -k 15 --method rand-fase --count 40000 --seed 1 --out sample-15",
     "grade sample zoo -k 8 --count 20000 --weighting graphs --out every-model-counts",
+    panel=PANEL,
 )
 def sample(settings: SampleSettings, output: OutputSettings) -> None:
     """Draw connected induced subgraphs of K nodes, by count or by density."""

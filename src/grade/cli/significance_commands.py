@@ -8,6 +8,8 @@ from grade.settings import FeaturesSettings, OutputSettings, SignificanceSetting
 from grade.sources import load
 from grade.terminal import command, progress_bar, show
 
+PANEL = "Statistics"  # of the help
+
 
 @command(
     app,
@@ -15,6 +17,7 @@ from grade.terminal import command, progress_bar, show
     "grade significance nas-bench-201 -k 4 --draws 2000 --seed 1 --out scores.parquet",
     "grade significance my-graphs -k 3 --null levels --page motifs.html",
     "grade significance run -k 4",
+    panel=PANEL,
 )
 def significance(settings: SignificanceSettings, output: OutputSettings) -> None:
     """Compare the count of every pattern of K nodes with its counts in randomised graphs.
@@ -69,6 +72,7 @@ def significance(settings: SignificanceSettings, output: OutputSettings) -> None
     "grade features zoo -k 3 --out fingerprints.npz",
     "grade features my-models/ -k 4 --values shares --out table.parquet",
     "grade features zoo-mini -k 3 --per node --out orbits.npz",
+    panel=PANEL,
 )
 def features(settings: FeaturesSettings, output: OutputSettings) -> None:
     """Write how often each pattern of K nodes occurs in each graph, or at each node."""

@@ -4,6 +4,8 @@ from grade.cli.app import app
 from grade.settings import OutputSettings, TimeSettings
 from grade.terminal import command, progress_bar, show
 
+PANEL = "Look at a run"  # of the help
+
 
 @command(
     app,
@@ -12,6 +14,7 @@ from grade.terminal import command, progress_bar, show
     "grade time run --pattern 1 --pattern-only --shape 8x64x56x56 --device cuda",
     "grade time run --pattern 1 --costs costs.json",
     called="time",
+    panel=PANEL,
 )
 def time_of(settings: TimeSettings, output: OutputSettings) -> None:
     """Measure how long a pattern takes: operator by operator, fused by hand, compiled as one, by other runtimes.
