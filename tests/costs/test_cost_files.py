@@ -67,6 +67,12 @@ WRONG = {
     "twice.csv": ("pattern,apart_bytes,fused_bytes\nConv,1,\nConv,2,\n", "twice"),
     "wild.csv": ("pattern,apart_bytes,fused_bytes\nConv*,1,\n", "wildcards"),
     "bad.csv": ("pattern,apart_bytes,fused_bytes\nConv ->,1,\n", "cannot be read"),
+    "fused.csv": ("pattern,apart_bytes,fused_bytes\nConv,,1\n", "'Conv' has no cost apart; add it"),
+    "half.csv": (
+        "pattern,apart_bytes,fused_bytes\nRelu,1,\nConv,2,1\nConv -> Add,,1\nAdd,,3\n",
+        "operator Add",
+    ),
+    "wide.csv": ("pattern,apart_bytes,fused_bytes\n" + "C" * 200_000 + ",1,\n", "no CSV"),
     "apart.csv": ("pattern,apart_bytes,fused_bytes\nConv -> Relu,,1\n", "operator Conv"),
 }
 

@@ -10,6 +10,7 @@ forges a file would do.
 import argparse
 import importlib
 import inspect
+import json
 import re
 import shutil
 import subprocess
@@ -126,6 +127,46 @@ def forged(folder: Path) -> tuple[Corpus, Callable[[bytes], Any]]:
     return [bytes([number]) + stored[name].tobytes() for number, name in enumerate(names)], read
 
 
+def census(folder: Path) -> tuple[Corpus, Callable[[bytes], Any]]:
+    """A census of which one array or the description, by the first byte, is the rest, with a checksum that fits."""
+    from grade.errors import InputError
+    from grade.sampling import census as stored
+    from grade.sealed import CHECKSUM
+    from grade.sources import load
+
+    made = stored.take_census(load(folder / "layers.onnx"), 4, threads=1)
+    arrays = {"node_types": made.patterns.node_types, "edges": made.patterns.edges, "counts": made.counts}
+    description = stored.describe(made).encode()
+    path = folder / "input.npz"
+
+    def read(data: bytes) -> None:
+        which, content = data[0] % 4 if data else 4, data[1:]
+        parts, text = dict(arrays), description
+        if which == 3:
+            text = content
+        elif which < 3:
+            name = list(arrays)[which]
+            whole = arrays[name]
+            row = whole.dtype.itemsize * int(np.prod(whole.shape[1:]))
+            shape = (-1, *whole.shape[1:])
+            parts[name] = np.frombuffer(content[: len(content) // row * row], whole.dtype).reshape(shape)
+        try:
+            described = json.loads(text)
+            described[CHECKSUM] = stored.checksum(described, *parts.values())
+            text = json.dumps(described).encode()
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            pass  # it is no description at all
+        np.savez(path, description=np.array(text.decode(errors="replace").replace("\0", "")), **parts)
+        try:
+            found = stored.Census.load(path)
+            assert len(found.top(5)) <= 5
+        except InputError as error:
+            check_sentence(error, path)
+
+    wholes = [*(array.tobytes() for array in arrays.values()), description]
+    return [bytes([number]) + whole for number, whole in enumerate(wholes)], read
+
+
 def costs(folder: Path) -> tuple[Corpus, Callable[[bytes], Any]]:
     """Files of costs, JSON and (with a first byte that is no brace) CSV."""
     from grade.costs.cost_files import read_costs
@@ -161,7 +202,7 @@ def patterns(folder: Path) -> tuple[Corpus, Callable[[bytes], Any]]:
 
 
 TARGETS: dict[str, Target] = {name: reading(name) for name in FILES}
-TARGETS |= {"npz": arrays, "set": forged, "costs": costs, "patterns": patterns}
+TARGETS |= {"npz": arrays, "set": forged, "census": census, "costs": costs, "patterns": patterns}
 
 
 def functions() -> Iterator[Any]:
@@ -187,7 +228,7 @@ def fuzz(name: str, folder: Path, flags: list[str]) -> None:
     for number, whole in enumerate(corpus):
         read(whole)  # what is whole is read
         (folder / "corpus" / f"{number:02}").write_bytes(whole)
-    atheris.Setup([sys.argv[0], *flags, str(folder / "corpus")], read)
+    atheris.Setup([sys.argv[0], *flags, f"-artifact_prefix={folder}/", str(folder / "corpus")], read)
     atheris.Fuzz()
 
 
@@ -199,7 +240,7 @@ def report(name: str, ended: "subprocess.CompletedProcess[str]") -> Iterator[str
     found = "nothing" if ended.returncode == 0 else f"a failure (exit code {ended.returncode})"
     yield f"| {name} | {int(units[-1] if units else 0):,} | {covered[-1] if covered else '?'} | {found} |"
     if ended.returncode:
-        yield text[-6000:]
+        yield text[text.find("=== Uncaught") :][:2000] + text[-2000:]
 
 
 def main() -> int:

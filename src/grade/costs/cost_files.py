@@ -115,7 +115,9 @@ def read_costs(path: Path) -> Costs:
         parsed = Query(text_).parsed
         names = Counter(node.name for node in parsed.nodes)
         if cost.fused is not None and cost.apart is None and costs.apart(names) is None:
-            missing = next(name for name in names if quoted(name) not in entries)
+            if len(parsed.nodes) == 1:
+                raise InputError(f"{path}: {text_!r} has no cost apart; add it.")
+            missing = next(name for name in names if costs.apart(Counter([name])) is None)
             raise InputError(
                 f"{path}: {text_!r} has no cost apart, and neither has its operator {missing}; add one of them."
             )
@@ -149,7 +151,10 @@ def from_json(path: Path, text: str) -> tuple[str, float | None, Rows]:
 
 
 def from_csv(path: Path, text: str) -> tuple[str, float | None, Rows]:
-    lines = list(csv.reader(io.StringIO(text)))
+    try:
+        lines = list(csv.reader(io.StringIO(text)))
+    except csv.Error as error:
+        raise InputError(f"{path} is no CSV ({error}); give {FORM}.") from None
     head = [cell.strip() for cell in lines[0]] if lines else []
     unit = next((unit for unit in UNITS if head == ["pattern", f"apart_{unit}", f"fused_{unit}"]), None)
     if unit is None:
