@@ -1,13 +1,19 @@
 """Parts of a model compiled by Apache TVM, if it is installed (apache-tvm 0.27)."""
 
 import importlib.util
+import tempfile
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from typing import Any
 
 import torch
 
 from grade.timing.native_kernels import UnavailableError
 from grade.timing.pieces import Case, Piece, in_order
+
+TUNES_WITH = (
+    "0.1.14"  # of apache-tvm-ffi: with 0.1.15, tuning by apache-tvm 0.27 ends in a segmentation fault
+)
 
 
 def compiled(case: Case, parts: Sequence[Sequence[Any]], trials: int, threads: int) -> Callable[[], Any]:
@@ -18,6 +24,10 @@ def compiled(case: Case, parts: Sequence[Sequence[Any]], trials: int, threads: i
     from tvm import relax
     from tvm.relax.frontend.onnx import from_onnx
 
+    if trials and not version("apache-tvm-ffi").startswith(TUNES_WITH):
+        raise UnavailableError(
+            f"tuning ends the process with apache-tvm-ffi {version('apache-tvm-ffi')}; install {TUNES_WITH}.post0"
+        )
     gpu = case.device.type == "cuda"
     device = tvm.cuda() if gpu else tvm.cpu()
     if not device.exist:
@@ -30,8 +40,10 @@ def compiled(case: Case, parts: Sequence[Sequence[Any]], trials: int, threads: i
         module = from_onnx(model, keep_params_in_input=False)
         module = module[0] if isinstance(module, tuple) else module
         if each:
-            tune = relax.get_pipeline("static_shape_tuning", total_trials=each, target=target)
-            with target:
+            with tempfile.TemporaryDirectory() as folder, target:
+                tune = relax.get_pipeline(
+                    "static_shape_tuning", total_trials=each, target=target, work_dir=folder
+                )
                 module = tune(module)
         program = tvm.compile(module, target=target)
         run = relax.VirtualMachine(program, device)["main"]
