@@ -225,7 +225,8 @@ def search_section(found: Row) -> list[str]:
     text = [
         f"`grade mine {found['set']} -k {settings['sizes']} --contains Conv --max-in-degree 2 --max-out-degree 2"
         f" --rank-by {settings['rank_by']} --top {settings['top']} --all`, {found['seconds']:.0f} s."
-        " The cases are counted exactly, as induced subgraphs, whether the search reports them or not; '*' stands for any operator.",
+        " The cases are counted exactly, as induced subgraphs, whether the search reports them or not;"
+        " 'any activation' is any operator.",
         "",
     ]
     body = []
@@ -301,7 +302,8 @@ def missing(rows: list[Row]) -> list[str]:
     return [f"- {reason} ({', '.join(dict.fromkeys(names))})" for reason, names in sorted(reasons.items())]
 
 
-def main() -> None:
+def page() -> str:
+    """The whole text."""
     devices = {name: rows for name in ("cuda", "cpu") if (rows := lines_of(f"{name}.jsonl"))}
     text = ["# Case study: from motif to faster code", ""]
     text += ["Made by `python experiments/case_study/tables.py` from the results beside this page.", ""]
@@ -343,7 +345,11 @@ def main() -> None:
     left = [line for rows in devices.values() for line in missing(rows)]
     if left:
         text += ["## Left out", "", *dict.fromkeys(left), ""]
-    (RESULTS / "README.md").write_text("\n".join(text).rstrip() + "\n")
+    return "\n".join(text).rstrip() + "\n"
+
+
+def main() -> None:
+    (RESULTS / "README.md").write_text(page())
     print(RESULTS / "README.md")
 
 
