@@ -46,6 +46,11 @@ class Merging : BlockUnits {
       }
       merge_all(keep_going);
     }
+    any_chain_ = true;
+    for (uint32_t kind = 0; kind < pairs_.size(); ++kind) {
+      if (pairs_[kind].count && equal_units(kind)) pairs_.touched.push_back(kind);
+    }
+    merge_all(keep_going);
   }
 
   const std::vector<uint32_t>& unit_of() const { return unit_; }
@@ -148,7 +153,7 @@ class Merging : BlockUnits {
     for (uint32_t id : pairs_.touched) {
       auto& pair = pairs_[id];
       const auto content = pairs_.content(id);
-      const uint32_t needed = content[0] == content[1] ? limits_.min_count - 1 : limits_.min_count;
+      const uint32_t needed = !equal_units(id) ? limits_.min_count : any_chain_ ? 1 : limits_.min_count - 1;
       if (pair.count <= pair.queued || pair.count < std::max(needed, 1u)) continue;
       pair.queued = pair.count;
       heap_.push_back({pair.count, table_.sizes[content[0]] + table_.sizes[content[1]], id});
@@ -175,12 +180,13 @@ class Merging : BlockUnits {
       }
       std::vector<uint32_t> units = pairs_.units(top.pair);
       std::sort(units.begin(), units.end(), [this](uint32_t a, uint32_t b) { return root_[a] < root_[b]; });
-      const auto content = pairs_.content(top.pair);
-      if (content[0] == content[1]) fold(units, top.pair);
+      if (equal_units(top.pair)) fold(units, top.pair);
       else if (enough(units)) merge(units, top.pair);
       queue_touched();
     }
   }
+
+  bool equal_units(uint32_t kind) const { return pairs_.content(kind)[0] == pairs_.content(kind)[1]; }
 
   bool enough(const std::vector<uint32_t>& units) const {
     return consumers_of(units) >= limits_.min_count &&
@@ -345,6 +351,7 @@ class Merging : BlockUnits {
   std::span<const uint32_t> levels_;
   SymbolTable table_;
   PairTable pairs_;
+  bool any_chain_ = false;        // at the end: a chain is one unit however rare it is
   std::vector<uint8_t> cut_;      // [nodes] roots that stay for now
   std::vector<uint32_t> needed_;  // by label
   std::vector<Waiting> heap_;

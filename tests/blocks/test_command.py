@@ -58,7 +58,7 @@ def test_equal_units_that_are_no_repetition_are_one_entry(run: Any, tmp_path: Pa
 
 def test_names_say_the_operators_in_the_order_of_computing(run: Any) -> None:
     names = [block["name"] for block in json.loads(run("blocks", "zoo-mini", "--json")[1])["blocks"]]
-    assert {"conv-norm", "conv-norm-relu", "shape-gather", "swish"} <= set(names)
+    assert {"conv-norm", "conv-norm-relu", "shape-gather", "sigmoid-mul", "residual-se-a"} <= set(names)
 
 
 def test_a_result_is_kept_and_names_can_be_given(run: Any, tmp_path: Path) -> None:

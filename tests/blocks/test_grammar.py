@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import grade
 from grade import GraphSet, InputError
 from grade.blocks.grammar import Grammar, Wiring, make_grammar
 from grade.sources import load
@@ -47,6 +48,33 @@ def test_a_stack_of_copies_is_one_repetition(stack: tuple[GraphSet, int, int]) -
     times = int(grammar.copies[repetitions[0]])
     assert times * grammar.sizes[grammar.first[repetitions[0]]] == copies * size
     assert times % copies == 0  # more than the copies only where the block is a stack itself
+
+
+def test_chains_are_one_unit_however_rare() -> None:
+    """Conv and Relu five times, of which three follow each other in one graph only."""
+    graphs = GraphSet.from_edges(
+        node_counts=[6, 2, 2],
+        node_types=[0, 1] * 5,
+        edge_counts=[5, 1, 1],
+        edges=[[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [0, 1], [0, 1]],
+        node_vocabulary=["Conv", "Relu"],
+    )
+    grammar = make_grammar(Wiring.of(graphs), min_count=5)
+    assert_exact(grammar)
+    assert grammar.copies[grammar.labels].tolist() == [3, 0, 0]
+
+
+@given(acyclic_sets(), st.integers(3, 5))
+@settings(deadline=None, max_examples=100)
+def test_what_repeats_in_a_chain_is_a_block_or_a_node(graphs: GraphSet, min_count: int) -> None:
+    found = grade.blocks(graphs, min_count=min_count)
+    grammar = found.grammar
+    for graph in range(len(graphs)):
+        for unit in found.outline(graph):
+            base = unit.base
+            while grammar.copies[base]:  # a repetition of repetitions
+                base = int(grammar.first[base])
+            assert base in found.by_symbol or base < grammar.types
 
 
 def test_a_cycle_is_refused() -> None:

@@ -187,3 +187,44 @@ def test_weights_that_are_handed_on(tmp_path: Path) -> None:
     source = assert_computes(handed_on(5), tmp_path / "model.onnx")
     assert "for _ in range(5)" in source
     assert "identity" not in source
+
+
+def test_source_is_short_and_indexes_as_python_does(tmp_path: Path) -> None:
+    """Slice and Squeeze with known numbers, numbers of one element, and the weights of a loop in one line each."""
+    nodes, tensors = (
+        [],
+        [
+            numpy_helper.from_array(np.array([1, 0]), "starts"),
+            numpy_helper.from_array(np.array([2, 2**62]), "ends"),
+            numpy_helper.from_array(np.array([2, 1]), "axes"),
+            numpy_helper.from_array(np.array([1, 2]), "steps"),
+            numpy_helper.from_array(np.array([2]), "two"),
+            numpy_helper.from_array(np.array([0.5], np.float32), "half"),
+        ],
+    )
+    rng = np.random.default_rng(0)
+    for i in range(4):
+        tensors.append(numpy_helper.from_array(rng.random((6, 6), np.float32), f'h{{"\u00e9{i + 2}.w'))
+        nodes += [
+            helper.make_node("MatMul", [f"x{i}", tensors[-1].name], [f"y{i}"]),
+            helper.make_node("Tanh", [f"y{i}"], [f"z{i}"]),
+            helper.make_node("Mul", [f"z{i}", "half"], [f"m{i}"]),
+            helper.make_node("Add", [f"m{i}", f"x{i}"], [f"x{i + 1}"]),
+        ]
+    nodes += [
+        helper.make_node("Slice", ["x4", "starts", "ends", "axes", "steps"], ["s"]),
+        helper.make_node("Squeeze", ["s", "two"], ["out"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x0", onnx.TensorProto.FLOAT, [2, 5, 6])],
+        [helper.make_tensor_value_info("out", onnx.TensorProto.FLOAT, None)],
+        tensors,
+    )
+    before = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    source = assert_computes(before, tmp_path / "model.onnx")
+    assert "[:, ::2, 1:2]" in source
+    assert ".squeeze(2)" in source
+    assert "* 0.5" in source
+    assert 'layers.{i}.linear.weight": f"h{{\\"\\xe9{i + 2}.w" for i in range(4)}' in source

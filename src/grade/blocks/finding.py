@@ -17,7 +17,7 @@ from grade.blocks.grammar import NOTHING, Grammar, Wiring, base_name, make_gramm
 from grade.blocks.growth import Grown, grown_regions
 from grade.blocks.library import read_library, refuse_limits
 from grade.blocks.library_matches import match_library
-from grade.blocks.naming import computed_types, renamed
+from grade.blocks.naming import computed_types, constant_nodes, renamed
 from grade.blocks.naming import names as make_names
 from grade.blocks.places import Places, best_library, find_places
 from grade.blocks.rules import body, body_lengths, rules_worth_keeping, tokens
@@ -364,7 +364,9 @@ def find(
     kept &= (counts >= settings.min_count) & (in_graphs >= settings.min_graphs)
 
     def called(ranked: list[int], places: Places) -> list[str]:
-        return renamed(make_names([computed_types(grammar, places, symbol) for symbol in ranked]), names)
+        constant = constant_nodes(grammar.wiring)
+        types = [computed_types(grammar, places, symbol, constant) for symbol in ranked]
+        return renamed(make_names(types), names)
 
     return described(graphs, grammar, kept, called, settings, begin)
 

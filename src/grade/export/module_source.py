@@ -1,9 +1,9 @@
 """The file of an outlined model's modules: imports, helpers, classes, and how the weights are loaded."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from grade.export.module_classes import Class
+from grade.export.module_weights import table
 from grade.export.pytorch import indented, plain
 from grade.export.torch_helpers import HELPERS
 from grade.export.translation import STAND_IN
@@ -92,12 +92,6 @@ def source_text(
         )
         parts.append(LOAD.strip("\n").split("\n"))
     return "\n\n\n".join("\n".join(part) for part in parts) + "\n"
-
-
-def table(name: str, rows: Sequence[tuple[str, str]]) -> list[str]:
-    if not rows:
-        return [f"{name}: dict[str, str] = {{}}"]
-    return [f"{name} = {{", *(f"    {json.dumps(key)}: {json.dumps(value)}," for key, value in rows), "}"]
 
 
 def class_lines(made: Class, counts: Mapping[int, tuple[int, int]]) -> list[str]:

@@ -74,9 +74,18 @@ class Call:
         return f"{self[place]}.reshape(-1).tolist()"
 
     def scalar(self, place: int) -> str:
-        """An operand of an arithmetic operator: a number where it is known and the other one is a tensor."""
+        """An operand of an arithmetic operator: a number where it is known and the other one is a tensor of no fewer
+        dimensions.
+        """
         known = self.constant(place)
-        if known is None or known.ndim or self.constant(1 - place) is not None:
+        if (
+            known is None
+            or known.size != 1
+            or self.constant(1 - place) is not None
+            or not np.isfinite(known).all()
+        ):
+            return self[place]
+        if known.ndim and known.ndim > (self.ranks[1 - place] or 0):
             return self[place]
         return f"({number(known)})" if known < 0 else number(known)
 

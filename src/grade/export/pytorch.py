@@ -159,11 +159,11 @@ def variable_names(steps: Plan) -> dict[str, str]:
 def stem(label: str) -> str:
     """A type as the beginning of a variable's name.
 
-    >>> stem("BatchNormalization"), stem("aten.max_pool2d"), stem("Max"), stem("<script>")
-    ('batch_norm', 'max_pool', 'max_', 'script')
+    >>> stem("BatchNormalization"), stem("aten.max_pool2d"), stem("Max"), stem("IsNaN")
+    ('batch_norm', 'max_pool', 'max_', 'is_nan')
     """
     words = (
-        re.sub(r"(?<=[a-z])(?=[A-Z])", "_", label.removeprefix("aten."))
+        re.sub(r"(?<=[a-z])(?=[A-Z])", "_", label.removeprefix("aten.").replace("NaN", "Nan"))
         .lower()
         .replace("normalization", "norm")
     )

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from grade.export.operator_call import DTYPES, Call, UntranslatableError, number, short
+from grade.export.torch_indexing import single, slice_
 
 
 def binary(symbol: str) -> Callable[[Call], str]:
@@ -225,7 +226,9 @@ def unsqueeze(c: Call) -> str:
 
 def squeeze(c: Call) -> str:
     axes = c.axes(1)
-    return f"{c[0]}.squeeze()" if axes is None else f"{c[0]}.squeeze(tuple({axes}))"
+    if axes is None:
+        return f"{c[0]}.squeeze()"
+    return f"{c[0]}.squeeze({single(axes) or f'tuple({axes})'})"
 
 
 def concat(c: Call) -> str:
@@ -240,17 +243,6 @@ def split(c: Call) -> str:
     if c.optional(1) is not None:
         return f"torch.split({c[0]}, {c.ints(1)}, dim={axis})"
     return f"{c[0]}.chunk({c.get('num_outputs', c.outputs)}, dim={axis})"
-
-
-def slice_(c: Call) -> str:
-    if c.opset < 10:
-        starts, ends = c.attributes["starts"], c.attributes["ends"]
-        axes = c.get("axes", list(range(len(starts))))
-        return c.helper("slice_axes", c[0], list(starts), list(ends), list(axes), [1] * len(starts))
-    starts, ends = c.ints(1), c.ints(2)
-    axes = c.ints(3) if c.optional(3) is not None else "None"
-    steps = c.ints(4) if c.optional(4) is not None else "None"
-    return c.helper("slice_axes", c[0], starts, ends, axes, steps)
 
 
 def gather(c: Call) -> str:
