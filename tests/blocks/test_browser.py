@@ -12,6 +12,7 @@ import grade
 from grade import GraphSet
 from grade.blocks import Blocks
 from grade.report.block_page import write_block_page
+from grade.report.block_tables import folded
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -62,9 +63,9 @@ def test_a_model_is_an_outline_and_a_picture(visit: Any, report: Path, found: Bl
     page = visit(report)
     for graph, name in enumerate(found.graphs.graph_names):
         page.select_option("#model", str(graph))
-        texts = [found.text(unit) for unit in found.outline(graph)]
-        assert page.locator("#outline .part").all_inner_texts() == texts, name
-        assert page.locator("#frame svg > g").count() == len(texts)
+        units = found.outline(graph)
+        assert page.locator("#outline .part").all_inner_texts() == list(folded(found, units)), name
+        assert page.locator("#frame svg > g").count() == len(units)
     assert f"{int(found.graphs.node_counts[-1]):,} nodes" in page.inner_text("#size")
 
 
@@ -111,6 +112,39 @@ def test_the_library_can_be_searched_and_opened(visit: Any, report: Path, found:
     assert page.locator("#crumbs button").all_inner_texts() == names[:1]
     page.fill("#search", "no such block")
     assert page.inner_text("#count") == "no block matches"
+
+
+def test_the_table_sorts_by_its_heads(visit: Any, report: Path, found: Blocks) -> None:
+    page = visit(report)
+    nodes = [block.nodes for block in found.blocks]
+
+    def shown() -> list[int]:
+        return [
+            int(text.replace(",", ""))
+            for text in page.locator("#blocks tr td:nth-of-type(1)").all_inner_texts()
+        ]
+
+    assert shown() == nodes
+    head = page.locator("thead button", has_text="nodes").first
+    head.click()
+    assert shown() == sorted(nodes, reverse=True)
+    head.click()
+    assert shown() == sorted(nodes)
+
+
+def test_every_block_of_an_outline_opens(visit: Any, report: Path, found: Blocks) -> None:
+    page = visit(report, asked="#m2")
+    blocks = [unit for unit in found.outline(2) if unit.base in found.by_symbol]
+    assert page.locator("#frame g.opens").count() == len(blocks)
+
+
+def test_copies_of_a_block_have_its_colour(visit: Any, report: Path, found: Blocks) -> None:
+    page = visit(report, asked="#m2")
+    colours: dict[int, set[str | None]] = {}
+    for number, unit in enumerate(found.outline(2)):
+        box = page.locator("#frame svg > g").nth(number).locator("rect")
+        colours.setdefault(unit.base, set()).add(box.get_attribute("fill"))
+    assert all(len(each) == 1 for each in colours.values())
 
 
 def test_the_matrix_counts_blocks_by_model(visit: Any, report: Path, found: Blocks) -> None:

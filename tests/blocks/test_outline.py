@@ -152,6 +152,17 @@ def test_names_and_notes_in_a_function_hold_for_all_its_occurrences(tmp_path: Pa
     assert notes == [[("kind", node.op_type)] for node in inside]
 
 
+def test_operators_of_a_function_do_not_share_a_name(tmp_path: Path) -> None:
+    """The common part of their names would be the same; onnxruntime refuses that."""
+    before = stack(3)
+    for number, node in enumerate(before.graph.node):
+        node.name = f"/layer/{number}"
+    after = outline(written(before, tmp_path / "stack.onnx")).model
+    names = [node.name for function in after.functions for node in function.node if node.name]
+    assert len(names) == len(set(names))
+    np.testing.assert_array_equal(results(before, False)[0], results(after, False)[0])
+
+
 def test_a_weight_that_is_the_same_everywhere_lies_in_the_function(tmp_path: Path) -> None:
     before = stack(4, shared=True)
     after = outline(written(before, tmp_path / "stack.onnx")).model

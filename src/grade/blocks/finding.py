@@ -115,6 +115,11 @@ class Blocks:
     def by_symbol(self) -> dict[int, Block]:
         return {block.symbol: block for block in self.blocks}
 
+    @cached_property
+    def rank(self) -> dict[int, int]:
+        """The place of each block in the list, by symbol."""
+        return {block.symbol: place for place, block in enumerate(self.blocks)}
+
     def __len__(self) -> int:
         return len(self.blocks)
 

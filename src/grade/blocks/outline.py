@@ -4,6 +4,7 @@ Values keep their names in the graph around the functions. Opsets, metadata and 
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -271,6 +272,7 @@ def function_proto(onnx: Any, onnx_graph: OnnxGraph, maker: FunctionMaker, funct
         for (place, given), name in zip(inside.sizes, inside.size_names, strict=True):
             node.attribute.append(sized((unit.begin + place, given), name))
         nodes.append(node)
+    drop_equal_names(nodes)
     root = onnx_graph.nodes[maker.node(begin, int(grammar.roots[symbol]))]
     opsets = [*onnx_graph.model.opset_import, onnx.helper.make_opsetid(DOMAIN, 1)]
     used = {node.domain if node.domain != "ai.onnx" else "" for node in nodes}
@@ -295,6 +297,14 @@ def keep_common_notes(node: Any, occurrences: Sequence[Any]) -> None:
     for entry in list(node.metadata_props):
         if any(each.get(entry.key) != entry.value for each in entries):
             node.metadata_props.remove(entry)
+
+
+def drop_equal_names(nodes: Sequence[Any]) -> None:
+    """Names that several operators of a function share are dropped: onnxruntime refuses them."""
+    met = Counter(node.name for node in nodes)
+    for node in nodes:
+        if met[node.name] > 1:
+            node.name = ""
 
 
 def computed_names(onnx_graph: OnnxGraph, maker: FunctionMaker, begin: int, function: Function) -> list[str]:

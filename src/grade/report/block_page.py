@@ -12,10 +12,11 @@ import numpy as np
 from grade import __version__
 from grade.blocks import Blocks, Unit
 from grade.files import whole_file
+from grade.report.block_tables import folded_units
 from grade.report.drawing import Node, draw
 from grade.report.rendering import render
 
-MOST_MODELS, MOST_BLOCKS = 300, 400  # that the page shows; a note says so when there are more
+MOST_MODELS, MOST_BLOCKS = 300, 2_000  # that the page shows; a note says so when there are more
 MOST_DRAWN = 120  # units of a picture
 MATRIX = 30  # blocks
 LIBRARY = 100
@@ -84,6 +85,7 @@ def model_data(found: Blocks, graph: int) -> dict[str, Any]:
         "name": name,
         "nodes": int(found.graphs.node_counts[graph]),
         "units": len(units),
+        "outline": outline(found, units),
         "parts": parts(found, units),
         "picture": picture(found, units, name),
     }
@@ -101,16 +103,27 @@ def block_data(found: Blocks, symbol: int) -> dict[str, Any]:
         "count": block.count,
         "graphs": block.graphs,
         "coverage": block.coverage,
+        "outline": outline(found, units),
         "parts": parts(found, units),
         "picture": picture(found, units, block.name),
         "shared": [[found.graphs.graph_names[graph], int(counts[graph])] for graph in most if counts[graph]],
     }
 
 
+def outline(found: Blocks, units: Sequence[Unit]) -> list[list[Any]]:
+    """[text, number of the block or -1] of units that follow each other, equal ones together."""
+    return [[text, number_of(found, unit)] for text, unit in folded_units(found, units)]
+
+
 def parts(found: Blocks, units: Sequence[Unit]) -> list[list[Any]]:
     """[text, number of the block or -1] of each unit."""
-    number = {block.symbol: i for i, block in enumerate(found.blocks[:MOST_BLOCKS])}
-    return [[found.text(unit), number.get(unit.base, -1)] for unit in units]
+    return [[found.text(unit), number_of(found, unit)] for unit in units]
+
+
+def number_of(found: Blocks, unit: Unit) -> int:
+    """The place of a unit's block on the page; -1 for an operator."""
+    place = found.rank.get(unit.base, MOST_BLOCKS)
+    return place if place < MOST_BLOCKS else -1
 
 
 def picture(found: Blocks, units: Sequence[Unit], title: str) -> str:
@@ -119,7 +132,7 @@ def picture(found: Blocks, units: Sequence[Unit], title: str) -> str:
         return ""
     producers = found.producers([(unit.symbol, unit.begin) for unit in units])
     edges = [(source, target) for target, sources in enumerate(producers) for source in sources]
-    nodes = [Node(found.text(unit), inside_of(found, unit)) for unit in units]
+    nodes = [Node(found.text(unit), inside_of(found, unit), kind=found.name_of(unit.base)) for unit in units]
     return draw(nodes, edges, title=title)
 
 

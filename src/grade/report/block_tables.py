@@ -140,8 +140,13 @@ def outlines(found: Blocks, model: str | None) -> Iterator[str]:
 
 
 def folded(found: Blocks, units: Sequence[Unit]) -> Iterator[str]:
-    """Units as text. Equal ones that follow each other are one entry, also where they are no repetition: none reads the
-    one before, or others read each of them, too.
+    """Units as text."""
+    return (text for text, _ in folded_units(found, units))
+
+
+def folded_units(found: Blocks, units: Sequence[Unit]) -> Iterator[tuple[str, Unit]]:
+    """Units as text, each with the first of them. Equal ones that follow each other are one entry, also where they are
+    no repetition: none reads the one before, or others read each of them, too.
     """
     producers = found.producers([(unit.symbol, unit.begin) for unit in units])
     begin = 0
@@ -154,7 +159,7 @@ def folded(found: Blocks, units: Sequence[Unit]) -> Iterator[str]:
             and follows(producers, end, begin, chained)
         ):
             end += 1
-        yield together(text, end - begin, chained)
+        yield together(text, end - begin, chained), units[begin]
         begin = end
 
 

@@ -32,6 +32,7 @@ class Node:
     label: str
     name: str = ""  # of this very node, in small type below the label
     inside: bool = True  # or part of the surroundings, drawn faintly
+    kind: str = ""  # boxes of one kind have one colour; the label when left out
 
 
 def svg(pattern: Pattern) -> str:
@@ -87,7 +88,7 @@ def draw(
                 text_svg((x0 + x1) / 2, (y0 + y1) / 2 + shift, NAME, "#7b828c", shortened(labels[number]))
             )
     for node, box in zip(nodes, layout.boxes, strict=True):
-        fill, stroke = colours(node.label) if node.inside else ("#eef0f2", "#b4b9c1")
+        fill, stroke = colours(node.kind or node.label) if node.inside else ("#eef0f2", "#b4b9c1")
         ink = "#16181d" if node.inside else "#5b626c"
         full = f"{node.label}\n{node.name}" if node.name else node.label
         parts.append(

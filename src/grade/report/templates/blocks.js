@@ -14,6 +14,7 @@ function element(name, properties = {}, ...children) {
 
 // The path to the shown item: a model or a block first, then blocks inside.
 let way = [];
+const places = new Map(blocks.map((block, i) => [block, i]));
 
 function part([text, block], open) {
   if (block < 0) return element("span", { className: "part", textContent: text });
@@ -60,7 +61,7 @@ function show(steps, remember = true) {
       });
     });
   } else {
-    frame.replaceChildren(element("p", { className: "note", textContent: "Too many units for a picture:" }), list(place, open));
+    frame.replaceChildren(element("p", { className: "note", textContent: "Too many units for a picture:" }), list(place.outline, open));
   }
   frame.scrollTop = 0;
   if (remember) {
@@ -70,9 +71,9 @@ function show(steps, remember = true) {
   }
 }
 
-function list(place, open) {
+function list(parts, open) {
   const row = element("div", { className: "outline" });
-  place.parts.forEach((each, i) => row.append(i ? " " : "", part(each, open)));
+  parts.forEach((each, i) => row.append(i ? " " : "", part(each, open)));
   return row;
 }
 
@@ -80,7 +81,7 @@ function choose(model, remember = true) {
   const chosen = models[model];
   find("model").value = String(model);
   find("size").textContent = `${number(chosen.nodes)} nodes as ${number(chosen.units)} units`;
-  find("outline").replaceChildren(list(chosen, (block) => show([chosen, blocks[block]])));
+  find("outline").replaceChildren(list(chosen.outline, (block) => show([chosen, blocks[block]])));
   show([chosen], remember);
 }
 
@@ -104,10 +105,33 @@ function row(block, i) {
     element("td", { textContent: number(block.count) }),
     element("td", { textContent: number(block.graphs) }),
     element("td", {}, share(block.coverage), bar(block.coverage)),
-    element("td", { className: "key", textContent: block.parts.slice(0, 8).map(([text]) => text).join("; ") + (block.parts.length > 8 ? "; ..." : "") }),
+    element("td", { className: "key", textContent: block.outline.slice(0, 8).map(([text]) => text).join("; ") + (block.outline.length > 8 ? "; ..." : "") }),
   );
   made.dataset.block = String(i);
   return made;
+}
+
+// The table's order: the one that saves most first until a head is pressed.
+const columns = ["name", "nodes", "count", "graphs", "coverage"];
+let order = [null, 1];
+
+function sorted(shown) {
+  const [column, way] = order;
+  if (column === null) return shown;
+  return [...shown].sort((a, b) => (column === "name" ? a.name.localeCompare(b.name, "en", { numeric: true }) : b[column] - a[column]) * way);
+}
+
+function heads() {
+  [...find("blocks").parentElement.querySelectorAll("thead th")].slice(0, columns.length).forEach((head, i) => {
+    const button = element("button", { type: "button", textContent: head.textContent });
+    button.onclick = () => {
+      order = [columns[i], order[0] === columns[i] ? -order[1] : 1];
+      [...head.parentElement.children].forEach((other) => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", (columns[i] === "name") === (order[1] === 1) ? "ascending" : "descending");
+      search();
+    };
+    head.replaceChildren(button);
+  });
 }
 
 function search() {
@@ -116,7 +140,7 @@ function search() {
     const text = [block.name, ...block.parts.map(([name]) => name)].join(" ").toLowerCase();
     return words.every((word) => text.includes(word));
   });
-  find("blocks").replaceChildren(...shown.map((block) => row(block, blocks.indexOf(block))));
+  find("blocks").replaceChildren(...sorted(shown).map((block) => row(block, places.get(block))));
   find("count").textContent = shown.length ? `${number(shown.length)} of ${number(blocks.length)}` : "no block matches";
 }
 
@@ -172,7 +196,10 @@ function curve() {
     make("text", { x: 38, y: height + 4, "text-anchor": "end" }, `${percent} %`);
   }
   make("path", { class: "line", d: [[0, 0], ...library.map(([, covered], i) => [i + 1, covered])].map(([i, c], n) => `${n ? "L" : "M"}${x(i).toFixed(1)} ${y(c).toFixed(1)}`).join("") });
-  for (const size of [1, 10, 20, 50, 100].filter((n) => n <= library.length)) {
+  const marked = [1, 10, 20, 50, 100].filter((n) => n <= library.length);
+  const last = library.length;
+  if (last && last > 1.2 * marked[marked.length - 1]) marked.push(last);
+  for (const size of marked) {
     make("text", { x: x(size), y: 230, "text-anchor": "middle" }, String(size));
     make("circle", { cx: x(size), cy: y(library[size - 1][1]), r: 4, fill: "var(--accent)" }).append(
       Object.assign(document.createElementNS("http://www.w3.org/2000/svg", "title"), { textContent: `${size} blocks: ${share(library[size - 1][1])}` }),
@@ -198,6 +225,7 @@ models.forEach((model, i) => find("model").append(element("option", { value: Str
 find("model").addEventListener("change", () => choose(Number(find("model").value)));
 find("search").addEventListener("input", search);
 window.addEventListener("popstate", follow);
+heads();
 search();
 growing();
 sharing();
