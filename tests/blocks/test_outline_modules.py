@@ -94,6 +94,33 @@ def test_values_that_are_handed_on_need_no_line(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, results(onnx.load(path), False)[0], rtol=1e-5, atol=1e-6)
 
 
+def test_functions_of_a_model_are_inlined(tmp_path: Path) -> None:
+    """Also those of an outline; their constants are weights of the module."""
+    before = stack(4, shared=True)
+    outline(written(before, tmp_path / "stack.onnx"), tmp_path / "outlined.onnx")
+    settings = OutlineSettings(model=tmp_path / "outlined.onnx", out=tmp_path / "model.py", to="pytorch")
+    done = write_outline(settings)
+    assert done.placeholders == ()
+    space: dict[str, Any] = {}
+    exec(compile((tmp_path / "model.py").read_text(), "model.py", "exec"), space)
+    module = space["load"](str(tmp_path / "outlined.onnx"))
+    with torch.no_grad():
+        found = module(*inputs_of(before))
+    np.testing.assert_allclose(found, results(before, False)[0], rtol=1e-5, atol=1e-6)
+
+
+def test_operators_without_a_counterpart_are_named(tmp_path: Path, run: Any) -> None:
+    before = stack(3)
+    before.graph.node.add(op_type="Strange", domain="far", input=["x3"], output=["y"])
+    before.opset_import.add(domain="far", version=1)
+    before.graph.output[0].name = "y"
+    written(before, tmp_path / "stack.onnx")
+    code, out, _ = run("outline", "stack.onnx", "--to", "pytorch", "--out", "model.py")
+    assert code == 0
+    assert "Operators without a counterpart, marked PLACEHOLDER: 1 far::Strange" in out
+    assert "placeholder('far::Strange'" in (tmp_path / "model.py").read_text()
+
+
 def test_the_command_writes_a_file(tmp_path: Path) -> None:
     path = written(stack(3), tmp_path / "stack.onnx")
     write_outline(OutlineSettings(model=path, out=tmp_path / "model.py", to="pytorch"))

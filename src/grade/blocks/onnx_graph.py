@@ -44,12 +44,13 @@ class OnnxGraph:
         str
     ]  # values that are needed by name: graph outputs, and what bodies of If and Loop read
     external: bool  # whether some of its data is in other files
+    inlined: bool  # whether it had functions, which have been inlined
     graphs: GraphSet = field(repr=False)
     wiring: Wiring = field(repr=False)
 
 
-def read_model(path: str | Path) -> OnnxGraph:
-    """Read a model; its external data stays where it is."""
+def read_model(path: str | Path, inline: bool = False) -> OnnxGraph:
+    """Read a model, its functions inlined on request; its external data stays where it is."""
     onnx = import_onnx()
     try:
         model = onnx.load(str(path), load_external_data=False)
@@ -63,7 +64,17 @@ def read_model(path: str | Path) -> OnnxGraph:
         ) from None
     if not model.HasField("graph"):
         raise InputError(f"{path} is not a valid ONNX model (it has no graph); export it again.")
-    return graph_of(model, str(path))
+    inlined = inline and bool(model.functions)
+    if inlined:
+        from onnx.inliner import inline_local_functions
+
+        try:
+            model = inline_local_functions(model)
+        except Exception as error:
+            raise InputError(
+                f"{path} has functions that cannot be inlined ({type(error).__name__}); export it without functions."
+            ) from None
+    return graph_of(model, str(path), inlined)
 
 
 def import_onnx() -> Any:
@@ -76,7 +87,7 @@ def import_onnx() -> Any:
     return onnx
 
 
-def graph_of(model: Any, name: str) -> OnnxGraph:
+def graph_of(model: Any, name: str, inlined: bool = False) -> OnnxGraph:
     """Operators, values, and their connections."""
     graph = model.graph
     initializers = {tensor.name: tensor for tensor in graph.initializer}
@@ -139,6 +150,7 @@ def graph_of(model: Any, name: str) -> OnnxGraph:
         initializers,
         wanted,
         any(is_external(tensor) for tensor in beside),
+        inlined,
         *wired(nodes, arcs, closed, Path(name).stem),
     )
 

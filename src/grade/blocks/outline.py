@@ -32,6 +32,7 @@ class Outlined:
     functions: list[Function]
     onnx_graph: OnnxGraph
     maker: FunctionMaker
+    placeholders: tuple[str, ...] | None = None  # of PyTorch source: operators without a counterpart
 
     def data(self) -> dict[str, Any]:
         calls = sum(node.domain == DOMAIN for node in self.model.graph.node)
@@ -51,6 +52,7 @@ class Outlined:
                 for function in self.functions
             ],
             "bodies": sum(has_body(node) for node in self.onnx_graph.nodes),
+            **({} if self.placeholders is None else {"placeholders": list(self.placeholders)}),
             "seconds": self.found.seconds,
         }
 
@@ -63,10 +65,13 @@ def outline(
     max_size: int | None = None,
     only: Path | None = None,
     progress: Progress | None = None,
+    inline: bool = False,
 ) -> Outlined:
-    """Write a model with its repeated blocks as functions; ``only`` names a folder of blocks to look for."""
+    """Write a model with its repeated blocks as functions. ``only`` names a folder of blocks to look for; with
+    ``inline`` functions that the model has are inlined first.
+    """
     onnx = import_onnx()
-    found, onnx_graph = model_blocks(path, min_count, max_size, only, progress)
+    found, onnx_graph = model_blocks(path, min_count, max_size, only, progress, inline)
     if out is not None:
         check_target(Path(path), Path(out), onnx_graph.external)
     maker = FunctionMaker(onnx_graph, found, flat)
@@ -89,13 +94,14 @@ def model_blocks(
     max_size: int | None = None,
     only: Path | None = None,
     progress: Progress | None = None,
+    inline: bool = False,
 ) -> tuple[Blocks, OnnxGraph]:
     """The blocks of a model, of operators that can stand for each other."""
     begin = time.perf_counter()
-    onnx_graph = read_model(path)
+    onnx_graph = read_model(path, inline)
     taken = {function.domain for function in onnx_graph.model.functions}
     taken |= {opset.domain for opset in onnx_graph.model.opset_import}
-    if DOMAIN in taken:
+    if DOMAIN in taken and not onnx_graph.inlined:
         raise InputError(
             f"{path} has functions of the domain {DOMAIN} already; outline the model that it was made from."
         )

@@ -14,15 +14,21 @@ def weight(shape: list[int], dtype: torch.dtype = torch.float32) -> nn.Parameter
     """A parameter that waits for its values; `load` brings them."""
     return nn.Parameter(torch.zeros(shape, dtype=dtype))
 '''
-LOAD = '''
-def load(path: str) -> Model:
-    """The model with the weights of the ONNX file that it was written from."""
-    import onnx
+PLAIN = """    import onnx
 
     graph = onnx.load(path).graph
-    tensors = {tensor.name: tensor for tensor in graph.initializer}
-    tensors |= {node.output[0]: node.attribute[0].t for node in graph.node if node.op_type == "Constant"}
-    state = {}
+"""
+INLINED = """    import onnx
+    from onnx.inliner import inline_local_functions
+
+    graph = inline_local_functions(onnx.load(path)).graph
+"""
+LOAD = f'''
+def load(path: str) -> Model:
+    """The model with the weights of the ONNX file that it was written from."""
+{PLAIN}    tensors = {{tensor.name: tensor for tensor in graph.initializer}}
+    tensors |= {{node.output[0]: node.attribute[0].t for node in graph.node if node.op_type == "Constant"}}
+    state = {{}}
     for name, tensor in (INITIALIZERS | TRANSPOSED).items():
         array = onnx.numpy_helper.to_array(tensors[tensor])
         array = array.astype("float32") if array.dtype.name == "bfloat16" else array
@@ -40,6 +46,7 @@ def source_text(
     paths: Iterable[tuple[str, str, bool]],
     helpers: Iterable[str],
     placeholders: bool,
+    inlined: bool = False,
 ) -> str:
     """The whole file.
 
@@ -55,6 +62,8 @@ def source_text(
         names of the helper functions that the statements use
     placeholders
         whether some operator has no counterpart
+    inlined
+        whether the model has functions, whose constants are among the weights
     """
     bodies = [class_lines(each, counts) for each in classes]
     every = "\n".join(line for body in bodies for line in body)
@@ -90,7 +99,8 @@ def source_text(
                 *table("TRANSPOSED", [(name, value) for name, value, turned in rows if turned]),
             ]
         )
-        parts.append(LOAD.strip("\n").split("\n"))
+        loading = LOAD.replace(PLAIN, INLINED) if inlined else LOAD
+        parts.append(loading.strip("\n").split("\n"))
     return "\n\n\n".join("\n".join(part) for part in parts) + "\n"
 
 

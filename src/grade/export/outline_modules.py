@@ -376,6 +376,20 @@ class ModuleWriter:
         self.write_body(model, self.maker.top(), variables, outputs)
         return model
 
+    def source(self, about: str) -> str:
+        """The whole file."""
+        model = self.model()
+        counts = {block.symbol: (block.nodes, block.count) for block in self.done.found.blocks}
+        return source_text(
+            about,
+            [*self.classes.values(), model],
+            counts,
+            self.paths(model, 0, ""),
+            self.helpers,
+            placeholders=bool(self.unknown),
+            inlined=self.graph.inlined,
+        )
+
     def paths(self, made: Class, begin: int, prefix: str) -> list[tuple[str, str, bool]]:
         """(name in the state dictionary, constant in the model, whether it is transposed) of all parameters below one
         occurrence.
@@ -415,10 +429,4 @@ def variable(name: str) -> str:
 
 def module_source(done: Outlined, about: str) -> str:
     """The source of a module equivalent to the model."""
-    writer = ModuleWriter(done)
-    model = writer.model()
-    counts = {block.symbol: (block.nodes, block.count) for block in done.found.blocks}
-    paths = writer.paths(model, 0, "")
-    return source_text(
-        about, [*writer.classes.values(), model], counts, paths, writer.helpers, bool(writer.unknown)
-    )
+    return ModuleWriter(done).source(about)

@@ -1,5 +1,7 @@
 """Outlines of models in the forms that `grade outline` writes."""
 
+from dataclasses import replace
+
 from grade.blocks.outline import Outlined, check_target, outline
 from grade.errors import InputError
 from grade.files import whole_file, writable_target
@@ -22,11 +24,15 @@ def write_outline(settings: OutlineSettings, progress: Progress | None = None) -
         max_size=settings.max_size,
         only=settings.blocks,
         progress=progress,
+        inline=settings.to == "pytorch",
     )
     if settings.to == "pytorch":
-        from grade.export.outline_modules import module_source
+        from grade.export.outline_modules import ModuleWriter
 
         check_target(settings.model, settings.out, external=False)
+        writer = ModuleWriter(done)
+        source = writer.source(f"The model {settings.model.name}.")
         with whole_file(settings.out) as temporary:
-            temporary.write_text(module_source(done, f"The model {settings.model.name}."), "utf-8")
+            temporary.write_text(source, "utf-8")
+        return replace(done, placeholders=tuple(writer.unknown))
     return done

@@ -1,5 +1,6 @@
 """Blocks and outlines of models as lines of text."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -23,7 +24,8 @@ def all_lines(found: Blocks, top: int, model: str | None) -> Iterator[str]:
     graphs = len(found.graphs)
     ratio = f" ({found.nodes / found.units:.1f} times fewer)" if found.units else ""
     yield (
-        f"{found.graphs.origin}: {number(found.nodes, 'node')} in {number(graphs, 'graph')} are"
+        f"{found.graphs.origin}: {number(found.nodes, 'node')} in {number(graphs, 'graph')}"
+        f" {'is' if found.nodes == 1 else 'are'}"
         f" {number(found.units, 'unit')}{ratio}, {number(len(found.blocks), 'block')},"
         f" {found.seconds:.2f} s"
     )
@@ -105,13 +107,21 @@ def unreached_lines(found: Blocks, top: int) -> Iterator[str]:
 def outline_lines(done: Outlined, out: Path) -> Iterator[str]:
     """The outline of a model: numbers of functions and calls."""
     data = done.data()
-    yield (
-        f"{out}: {number(data['nodes'], 'operator')} are {number(data['graph_nodes'], 'node')}, {data['calls']:,} of"
-        f" them calls of functions; {number(len(data['functions']), 'function')}, {data['seconds']:.2f} s"
-    )
+    left = data.get("placeholders")
+    if left is not None:
+        yield f"{out}: {number(data['nodes'], 'operator')} as PyTorch source, {data['seconds']:.2f} s"
+    else:
+        yield (
+            f"{out}: {number(data['nodes'], 'operator')} {'is' if data['nodes'] == 1 else 'are'}"
+            f" {number(data['graph_nodes'], 'node')}, {data['calls']:,} of them calls of functions;"
+            f" {number(len(data['functions']), 'function')}, {data['seconds']:.2f} s"
+        )
+    if left:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(Counter(left).items()))
+        yield f"Operators without a counterpart, marked PLACEHOLDER: {kinds}"
     if not data["functions"]:
         yield why_none(done.found)
-    if data["bodies"]:
+    if data["bodies"] and left is None:
         those = (
             "operator with a body stays as it is"
             if data["bodies"] == 1
