@@ -255,3 +255,19 @@ def test_source_is_short_and_indexes_as_python_does(tmp_path: Path) -> None:
     assert ".squeeze(2)" in source
     assert "* 0.5" in source
     assert 'layers.{i}.linear.weight": f"h{{\\"\\xe9{i + 2}.w" for i in range(4)}' in source
+
+
+def test_einsum_and_gather_elements(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Einsum", ["x", "x"], ["product"], equation="bik, bjk -> bij"),
+        helper.make_node("GatherElements", ["product", "index"], ["out"], axis=2),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 4, 6])],
+        [helper.make_tensor_value_info("out", onnx.TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(np.array([[[0, -1], [3, 2], [-4, 1]]]), "index")],
+    )
+    before = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    assert_computes(before, tmp_path / "model.onnx")

@@ -1,4 +1,4 @@
-"""ONNX's Slice and lists of axes as Python writes them."""
+"""ONNX's Slice, GatherElements and lists of axes as Python writes them."""
 
 import re
 from collections.abc import Sequence
@@ -34,6 +34,11 @@ def slice_(c: Call) -> str:
     last = 4 if c.optional(4) is not None else 3 if c.optional(3) is not None else 2
     given = [c.ints(i) if c.optional(i) is not None else "None" for i in range(1, last + 1)]
     return c.helper("slice_axes", c[0], *given)
+
+
+def gather_elements(c: Call) -> str:
+    axis = c.get("axis", 0)
+    return f"torch.gather({c[0]}, {axis}, {c[1]}.long() % {c[0]}.shape[{axis}])"  # it may count from the end
 
 
 def indices(starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]) -> str:

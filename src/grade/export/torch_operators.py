@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from grade.export.operator_call import DTYPES, Call, UntranslatableError, number, short
-from grade.export.torch_indexing import single, slice_
+from grade.export.torch_indexing import gather_elements, single, slice_
 
 
 def binary(symbol: str) -> Callable[[Call], str]:
@@ -433,7 +433,8 @@ OPERATORS: dict[str, Callable[[Call], str]] = {
     "Upsample": resize, "Cast": cast, "Shape": shape, "ConstantOfShape": constant_of_shape, "Expand": expand,
     "Where": lambda c: f"torch.where({c[0]}, {c[1]}, {c[2]})",
     "Trilu": triangle, "Mod": modulo, "Tile": lambda c: f"{c[0]}.repeat(*{c.ints(1)})",
-    "LSTM": lstm,
+    "LSTM": lstm, "GatherElements": gather_elements,
+    "Einsum": lambda c: f"torch.einsum({', '.join([repr(c.attributes['equation']), *filter(None, c.inputs)])})",
     "Range": lambda c: f"torch.arange({c[0]}.item(), {c[1]}.item(), {c[2]}.item(), dtype={c[0]}.dtype)",
 }  # fmt: skip
 
