@@ -73,6 +73,7 @@ SPLITS = {"split", "chunk", "unbind", "tensor_split"}
 BIAS = "bias"  # an addition that reads one computed value
 SCALE = "scale"  # a product that does
 SHORTCUT = "shortcut"  # an addition beside convolutions or products
+JOIN = "join"  # concatenates results of convolutions or products
 BRANCHES = "branches"  # joins several branches of convolutions or products
 SWISH = "swish"  # a product of a value with its sigmoid
 WEIGHT = "weight"  # reads constants only
@@ -80,6 +81,8 @@ INSIDE = "inside"  # part of the one that reads it
 MOST_WORDS = 3  # of a block that is named by its operators
 MOST_EXCITE = 12  # operators of a squeeze-and-excite block
 EXAMPLES = 16  # occurrences that are looked at
+PLAIN = {BIAS: "add", SHORTCUT: "add", "sum": "add", SCALE: "mul", "cat": "concat"}  # roles as words
+PLAIN |= {BRANCHES: "concat", JOIN: "concat"}
 FEWEST_BRANCHES = 3
 MOST_PREPARING = 3  # operators between a constant and its use
 MOST_TRACED = 5_000  # operators of a block whose shortcuts are told from other additions
@@ -145,7 +148,7 @@ def roles(
         inner = [j for j in sources[i] if j >= 0]
         if traced:
             behind[i] = 1 << i
-            for j in inner:
+            for j in inner if name != "shape" else []:
                 behind[i] |= behind[j]
         if name in ADDITIONS:
             common = behind[inner[0]] & behind[inner[-1]] if len(inner) > 1 else 0
@@ -162,6 +165,8 @@ def roles(
                 met, seen = met | behind[j], seen | met & behind[j]
             if sum(bool(behind[j] & ~seen & heavy) for j in inner) >= FEWEST_BRANCHES:
                 named[i] = BRANCHES
+            elif met & heavy:
+                named[i] = JOIN
         elif name == "mul" and reads[i] < 2:
             named[i] = SCALE
         elif name == "mul":
@@ -217,16 +222,7 @@ def words_of(types: Sequence[str]) -> list[str]:
         elif each == SCALE and before == "norm":
             continue
         else:
-            words.append(
-                {
-                    BIAS: "add",
-                    SHORTCUT: "add",
-                    "sum": "add",
-                    SCALE: "mul",
-                    BRANCHES: "concat",
-                    "cat": "concat",
-                }.get(each, each)
-            )
+            words.append(PLAIN.get(each, each))
     words = folded(words, "erf", "div add mul mul", "gelu")
     counts = Counter(words)
     if counts["clip"] <= min(counts["mul"], counts["div"]):
@@ -300,7 +296,7 @@ def structures(counts: Counter[str], roles: Counter[str]) -> list[str]:
         found.append("bottleneck" if convolutions in (3, 4) else "residual")
     elif convolutions and roles[SHORTCUT] and len(counts) > MOST_WORDS:
         found.append("residual")
-    elif convolutions and counts["concat"]:
+    elif convolutions and (roles[BRANCHES] or roles[JOIN]):
         found.append("inception" if roles[BRANCHES] else "conv-concat")
     elif convolutions:
         found.append("conv")
