@@ -294,7 +294,7 @@ def blocks(
     --------
     >>> found = blocks("zoo-mini", min_count=5)
     >>> found
-    Blocks('zoo-mini': 4,187 nodes in 12 graphs as 315 units, 75 blocks)
+    Blocks('zoo-mini': 4,187 nodes in 12 graphs as 306 units, 75 blocks)
     >>> found.blocks[0].count * found.blocks[0].nodes == found.blocks[0].coverage
     True
     """
