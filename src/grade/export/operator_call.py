@@ -78,12 +78,7 @@ class Call:
         dimensions.
         """
         known = self.constant(place)
-        if (
-            known is None
-            or known.size != 1
-            or self.constant(1 - place) is not None
-            or not np.isfinite(known).all()
-        ):
+        if known is None or known.size != 1 or self.constant(1 - place) is not None:
             return self[place]
         if known.ndim and known.ndim > (self.ranks[1 - place] or 0):
             return self[place]
