@@ -50,9 +50,10 @@ def command(
                     )
                 owners[field.name] = (name, field)
                 parameter: Parameter = field.metadata[PARAMETER]
-                FLAGS[field.name] = (
-                    (parameter.metavar or field.name) if parameter.positional else parameter.flags[0]
-                )
+                if not parameter.positional:
+                    FLAGS[field.name] = parameter.flags[0]
+                else:  # a flag of another command says more
+                    FLAGS.setdefault(field.name, parameter.metavar or field.name)
 
         @functools.wraps(function)
         def run(**values: Any) -> None:

@@ -47,3 +47,11 @@ def test_no_message_names_a_flag(path: Path) -> None:
 def test_the_command_line_says_flags() -> None:
     assert with_flags("raise `memory`, or set `overwrite`") == "raise --memory, or set --force"
     assert FLAGS["k"] == "-k"
+    # Also where another command takes a setting of this name by position, whatever their order.
+    assert [FLAGS[name] for name in ("samples", "census", "out", "model")] == [
+        "--samples",
+        "--census",
+        "--out",
+        "--model",
+    ]
+    assert FLAGS["patterns"] == "PATTERNS"
