@@ -20,8 +20,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.export.real_models import RealModel
@@ -32,12 +30,6 @@ from grade.sources import load
 
 SIZES, EACH = range(3, 9), 3  # operators of a part, and parts of each size
 CLOSE = 1e-4
-OPEN = {f"DynamicDimension.{i}": 64 for i in range(4)} | {
-    "?": 64,
-    "sequence": 576,
-}  # sizes that files leave open
-SPEECH = {"input": np.linspace(-1, 1, 576, dtype=np.float32)[None], "sr": np.array(16_000)}  # for silero_vad
-TEXT = {"bytes": np.random.default_rng(0).integers(0, 256, (1, 2048), dtype=np.int32)}  # for magika
 OUT = Path(__file__).parent / "results"
 HEAD = """# Exported parts of real models
 
@@ -55,7 +47,7 @@ COLUMNS = ("operators", "parts", "onnx", "pytorch", "placeholder", "refused")
 def measure(path: Path, folder: Path) -> dict[str, Any]:
     """The numbers of one model."""
     graphs = load(path)
-    model = RealModel(path, graphs, OPEN, SPEECH if path.stem.startswith("silero") else TEXT)
+    model = RealModel(path, graphs)
     counts, worst = Counter[str](), 0.0
     for size in SIZES:
         for number, nodes in enumerate(model.occurrences(size, EACH)):
