@@ -2,9 +2,9 @@
 
     python experiments/rare_patterns/run.py [--sizes 7 8] [--out FOLDER]
 
-Stratified sampling beside uniform sampling by the enumeration tree (Rand-FaSE: Rand-ESU's tree with weights that
-estimate counts), which draws until the minute of processor time is over. A census of these sizes takes too long, so
-patterns are drawn at random from all that either method found, and each is counted exactly by matching.
+Stratified sampling beside uniform sampling (Rand-ESU, with weights that estimate counts), which draws until the minute
+of processor time is over. A census of these sizes takes too long, so patterns are drawn at random from all that either
+method found, and each is counted exactly by matching.
 Results: rare.csv and README.md.
 """
 
@@ -64,7 +64,7 @@ def uniform(graphs: GraphSet, k: int, settings: Row) -> Found:
         drawn = sample(
             graphs,
             k,
-            "rand-fase",
+            "rand-esu",
             count=settings["batch"],
             seed=settings["seed"] + batches,
             threads=1,
@@ -89,7 +89,7 @@ def stratified(graphs: GraphSet, k: int, settings: Row) -> Found:
 def compare(k: int, settings: Row) -> list[Row]:
     graphs = load(settings["set"])
     _ = graphs.core
-    found = {"stratified": stratified(graphs, k, settings), "rand-fase": uniform(graphs, k, settings)}
+    found = {"stratified": stratified(graphs, k, settings), "rand-esu": uniform(graphs, k, settings)}
     every, _ = merged([one.patterns for one in found.values()], [one.counts for one in found.values()])
     rng = np.random.default_rng(settings["seed"])
     judged = every.take(rng.choice(len(every), min(settings["judged"], len(every)), replace=False))

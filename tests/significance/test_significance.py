@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from grade import GraphSet, InputError, Pattern
+from grade.sampling import sample
 from grade.sampling.census import take_census
 from grade.significance import Significance, randomised, significance
 from grade.significance.mixing import integrated_times
@@ -232,6 +233,22 @@ def test_sampled_counts_agree_with_exact_ones() -> None:
     with np.errstate(invalid="ignore"):
         assert np.nanmax(np.abs(sampled.scores.z)) < 10
     assert (sampled.scores.p_over + sampled.scores.p_under >= 1).all()
+
+
+def test_z_scores_of_estimates_carry_the_error_of_the_set_s_own_sample() -> None:
+    """Patterns that the sample shows once and no draw shows: one occurrence is no reason for a large score."""
+    graphs = load("zoo-mini")
+    found = significance(graphs, 6, "levels", draws=10, switches=5, samples=300, seed=2, least=1)
+    own = sample(graphs, 6, "rand-fase", count=300, seed=seed_of_the_set(2), parts=0)
+    scores, keys = found.scores, found.patterns.keys.tolist()
+    once = [keys.index(key) for key, n in zip(own.patterns.keys.tolist(), own.counts, strict=True) if n == 1]
+    alone = [row for row in once if scores.mean[row] == 0]
+    assert len(alone) > 20
+    np.testing.assert_allclose(scores.z[alone], 1)
+
+
+def seed_of_the_set(seed: int) -> int:
+    return int(np.random.SeedSequence([seed, 0]).generate_state(1, np.uint64)[0])
 
 
 def test_p_values_of_estimates_count_the_draws() -> None:

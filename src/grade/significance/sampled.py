@@ -3,8 +3,9 @@
 The set and every draw of the null model are sampled in the same way, by as many subgraphs, and counts are estimated
 by their weights without bias (`grade.sampling.rand_fase`). So the error of an estimate is on both sides: under the
 null hypothesis the set and the draws stay exchangeable, which keeps the p-values valid, and the deviation over
-the draws is that of counts and of sampling together, as a z-score of estimates needs it. The price is power: patterns
-that a sample seldom shows cannot become significant.
+the draws is that of counts and of sampling together, as a z-score of estimates needs it. It is at least the standard
+error of the set's own estimate, which matters where no draw shows the pattern. The price is power: patterns that a
+sample seldom shows cannot become significant.
 """
 
 from dataclasses import dataclass
@@ -45,6 +46,7 @@ def sampled_counts(
     """Estimate the counts of the set and of all draws from ``samples`` subgraphs each."""
     tables: list[PatternTable] = []
     counts: list[NDArray[np.float64]] = []
+    own_variance = np.zeros(0)  # of the estimates of the set, from its sample
     for number in range(draws + 1):
         drawn = graphs
         if number > 0:
@@ -53,6 +55,8 @@ def sampled_counts(
         found = sample(drawn, k, "rand-fase", count=samples, seed=own_seed, threads=threads, parts=0)
         tables.append(found.patterns)
         counts.append(np.bincount(found.pattern_ids, found.weights, len(found.patterns)).astype(float))
+        if number == 0:
+            own_variance = np.bincount(found.pattern_ids, found.weights**2, len(found.patterns))
         if progress is not None:
             progress((number + 1) / (draws + 1))
     keys = np.concatenate([table.keys for table in tables])
@@ -79,5 +83,6 @@ def sampled_counts(
         equal[row] -= (observed[row] == 0).astype(np.uint64)
     mean = total / draws
     variance = np.maximum(squares - draws * mean**2, 0) / (draws - 1)
+    variance[rows[0]] = np.maximum(variance[rows[0]], own_variance)
     scores = score(observed, mean, variance, greater + equal, draws - greater, most, draws, least)
     return SampledCounts(patterns, scores, float(observed.sum()), float(total.sum() / draws))
