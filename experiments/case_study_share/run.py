@@ -94,7 +94,8 @@ def page(rows: list[Row], settings: dict[str, Any]) -> str:
         "",
         "Made by `python experiments/case_study_share/run.py`: percent of"
         f" {settings['count']:,} samples that contain {' or '.join(settings['node_types'])} and in which every in- and"
-        f" out-degree is at most {settings['degree']}, mean ± standard deviation over {settings['seeds']} seeds.",
+        f" out-degree is at most {settings['degree']}, mean ± standard deviation over {settings['seeds']} seeds."
+        " Empty cells were not made.",
     ]
     for weighting in ("occurrences", "graphs"):
         counted = "occurrence" if weighting == "occurrences" else "graph"
@@ -102,17 +103,16 @@ def page(rows: list[Row], settings: dict[str, Any]) -> str:
         for name in settings["sets"]:
             own = [r for r in rows if (r["set"], r["weighting"]) == (name, weighting)]
             for method in settings["methods"]:
-                cells = [
-                    f"{r['percent']:.4f} ± {r['standard_deviation']:.4f}"
+                by_size = {
+                    r["k"]: f"{r['percent']:.4f} ± {r['standard_deviation']:.4f}"
                     for r in own
                     if r["method"] == method
-                ]
+                }
+                cells = [by_size.get(k, "") for k in sizes]
                 lines.append(f"| {name}, {TITLES[method]} | " + " | ".join(cells) + " |")
             if weighting == "occurrences":
-                exact = [str(r["exact"]) for r in own if r["method"] == settings["methods"][0]]
-                lines.append(
-                    f"| {name}, exact | " + " | ".join(f"{float(e):.4f}" if e else "" for e in exact) + " |"
-                )
+                exact = {r["k"]: f"{float(r['exact']):.4f}" for r in own if r["exact"] != ""}
+                lines.append(f"| {name}, exact | " + " | ".join(exact.get(k, "") for k in sizes) + " |")
         if weighting == "occurrences":
             for method in settings["methods"]:
                 cells = [f"{v:.4f}" for v in settings["paper"][method][: len(sizes)]]
