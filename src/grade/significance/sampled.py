@@ -46,7 +46,7 @@ def sampled_counts(
     """Estimate the counts of the set and of all draws from ``samples`` subgraphs each."""
     tables: list[PatternTable] = []
     counts: list[NDArray[np.float64]] = []
-    own_variance = np.zeros(0)  # of the estimates of the set, from its sample
+    own_variance: NDArray[np.float64] = np.zeros(0)  # of the estimates of the set, from its sample
     for number in range(draws + 1):
         drawn = graphs
         if number > 0:
@@ -56,7 +56,7 @@ def sampled_counts(
         tables.append(found.patterns)
         counts.append(np.bincount(found.pattern_ids, found.weights, len(found.patterns)).astype(float))
         if number == 0:
-            own_variance = np.bincount(found.pattern_ids, found.weights**2, len(found.patterns))
+            own_variance = np.bincount(found.pattern_ids, found.weights**2, len(found.patterns)).astype(float)
         if progress is not None:
             progress((number + 1) / (draws + 1))
     keys = np.concatenate([table.keys for table in tables])
