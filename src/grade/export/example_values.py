@@ -20,9 +20,12 @@ def example_of(graph: Any, value: str, shapes: Mapping[str, Shape], kinds: Mappi
 
     Parameters
     ----------
-    graph : onnx.GraphProto that takes the value
-    shapes : value -> its shape, as far as it is known
-    kinds : value -> onnx.TensorProto.DataType
+    graph
+        onnx.GraphProto that takes the value
+    shapes
+        value -> its shape, as far as it is known
+    kinds
+        value -> onnx.TensorProto.DataType
     """
     shape = sizes(shapes.get(value, []))
     kind = DTYPES.get(kinds.get(value, 1), "torch.float32")
