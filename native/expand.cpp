@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "random.hpp"
 
@@ -12,13 +11,14 @@ namespace {
 constexpr size_t kBlock = 4096;  // occurrences of one graph that are grown together
 constexpr size_t kShards = 16;
 
-uint64_t node_hash(uint32_t node, uint64_t seed) { return mixed(node + mixed(seed + kGolden)); }
+uint64_t node_hash(uint32_t node, uint64_t key) { return mixed(node + key); }
 
 // The candidates of one occurrence: nodes outside it that touch it and may be added.
 class Growth {
  public:
   Growth(const Graph& graph, int k, const GrowthLimits& limits)
-      : graph_(graph), k_(k), limits_(limits), slot_(graph.largest(), 0) {}
+      : graph_(graph), k_(k), limits_(limits), slot_(graph.largest(), 0),
+        counts_edges_(limits.fusible || limits.most_in < k || limits.most_out < k || limits.most_edges < k * (k + 1)) {}
 
   // Core ids of the members -> candidates (core ids), in a fixed order.
   std::span<const uint32_t> of(std::span<const uint32_t> members) {
@@ -30,6 +30,46 @@ class Growth {
       slot_[member - first] = kMember;
       near = near || limits_.distance[graph_.original(member)] <= limits_.steps_left;
     }
+    if (counts_edges_) {
+      within_limits(members, first, near);
+    } else {
+      touching(members, first, near);
+    }
+    for (uint32_t member : members) slot_[member - first] = 0;
+    return candidates_;
+  }
+
+ private:
+  static constexpr uint32_t kMember = UINT32_MAX;
+  struct Candidate {
+    uint32_t node;
+    int in, out, edges;
+    bool legal;
+  };
+
+  bool may_join(uint32_t node, bool near) const {
+    const uint32_t id = graph_.original(node);
+    return (limits_.allowed.empty() || limits_.allowed[id] != 0) && (near || limits_.distance[id] <= limits_.steps_left);
+  }
+
+  // Where no number of edges is too many, they are not counted: around hubs that is most of the work.
+  void touching(std::span<const uint32_t> members, uint32_t first, bool near) {
+    for (uint32_t member : members) {
+      for (const Neighbour& n : graph_.neighbours(member)) {
+        uint32_t& slot = slot_[n.node - first];
+        if (slot != 0) continue;
+        slot = 1;
+        met_.push_back(n.node);
+      }
+    }
+    for (uint32_t node : met_) {
+      slot_[node - first] = 0;
+      if (may_join(node, near)) candidates_.push_back(node);
+    }
+    met_.clear();
+  }
+
+  void within_limits(std::span<const uint32_t> members, uint32_t first, bool near) {
     int edges = 0;
     for (int i = 0; i < k_; ++i) {  // degrees inside the occurrence
       out_[i] = in_[i] = 0;
@@ -47,10 +87,8 @@ class Growth {
         uint32_t& slot = slot_[n.node - first];
         if (slot == kMember) continue;
         if (slot == 0) {
-          const uint32_t id = graph_.original(n.node);
-          nodes_.push_back({n.node, 0, 0, edges, limits_.allowed.empty() || limits_.allowed[id] != 0});
+          nodes_.push_back({n.node, 0, 0, edges, may_join(n.node, near)});
           slot = static_cast<uint32_t>(nodes_.size());
-          if (!near && limits_.distance[id] > limits_.steps_left) nodes_.back().legal = false;
         }
         Candidate& candidate = nodes_[slot - 1];
         const ArcClass& arc = graph_.arc_class(graph_.arc(n));
@@ -69,17 +107,7 @@ class Growth {
         candidates_.push_back(c.node);
       }
     }
-    for (uint32_t member : members) slot_[member - first] = 0;
-    return candidates_;
   }
-
- private:
-  static constexpr uint32_t kMember = UINT32_MAX;
-  struct Candidate {
-    uint32_t node;
-    int in, out, edges;
-    bool legal;
-  };
 
   bool is_used_up(uint32_t node, int to_members) const {
     const FusibleIndex& index = *limits_.fusible;
@@ -91,7 +119,8 @@ class Growth {
   const GrowthLimits& limits_;
   std::vector<uint32_t> slot_;  // [local node] number + 1 of a candidate, or kMember
   std::vector<Candidate> nodes_;
-  std::vector<uint32_t> candidates_;
+  const bool counts_edges_;
+  std::vector<uint32_t> met_, candidates_;
   std::array<int, kMaxSize> out_{}, in_{};
 };
 
@@ -229,6 +258,7 @@ Grown expand(const Graph& graph, int k, std::span<const uint32_t> occurrences, s
     for (size_t shard = 0; shard < shards; ++shard) parts.push_back({before, blocks.size(), shard});
   }
 
+  const uint64_t key = mixed(seed + kGolden);
   std::vector<Growth> growths(threads, Growth(graph, k, limits));
   parallel_chunks(blocks.size(), 1, threads, keep_going,
                   [&](int thread, size_t number, size_t, const std::atomic<bool>& stop) {
@@ -238,11 +268,11 @@ Grown expand(const Graph& graph, int k, std::span<const uint32_t> occurrences, s
       members_of(graph, k, occurrences, row, members);
       const uint32_t* ids = occurrences.data() + row * k;
       uint64_t sum = 0;
-      for (int i = 0; i < k; ++i) sum += node_hash(first_node + ids[i], seed);
+      for (int i = 0; i < k; ++i) sum += node_hash(first_node + ids[i], key);
       for (uint32_t candidate : growths[thread].of({members.data(), size_t(k)})) {
         const uint32_t id = graph.original(candidate);
-        const uint64_t hash = mixed(sum + node_hash(first_node + id, seed));
-        if (std::ldexp(static_cast<double>(hash >> 11), -53) >= rates[row]) continue;
+        const uint64_t hash = mixed(sum + node_hash(first_node + id, key));
+        if (static_cast<double>(hash >> 11) * 0x1p-53 >= rates[row]) continue;
         if (share.of > 1 && mixed(hash) % share.of != share.number) continue;
         const auto at = std::upper_bound(ids, ids + k, id) - ids;
         std::copy_n(ids, at, grown.begin());

@@ -1,7 +1,6 @@
 #include "priorities.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "graph.hpp"
@@ -13,7 +12,7 @@ double uniform_of(std::span<const uint32_t> nodes, uint64_t seed, uint32_t first
   const uint64_t key = mixed(seed + kGolden);
   uint64_t sum = 0;
   for (uint32_t node : nodes) sum += mixed(first_node + node + key);
-  return std::ldexp(static_cast<double>(mixed(sum) >> 11) + 1, -53);
+  return (static_cast<double>(mixed(sum) >> 11) + 1) * 0x1p-53;
 }
 
 void hash_node_sets(int k, std::span<const uint32_t> occurrences, uint64_t seed, std::span<double> result) {
