@@ -11,6 +11,7 @@ those of the model as it is. A line for each model is added to results/models-DE
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -80,7 +81,9 @@ def inputs_of(path: Path) -> list[torch.Tensor]:
 
 
 def one_way(source: Path, path: Path, way: str, device: torch.device, rounds: int) -> dict[str, Any]:
-    """Seconds until the first result, then of each run. Loading is not counted."""
+    """Seconds until the first result, then of each run. Loading is not counted. On a CPU also processor seconds, which
+    hold on a busy machine, too: of this process and of the compilers that it started.
+    """
     model, classes = loaded(source, path)
     model = model.to(device)
     given = [tensor.to(device) for tensor in inputs_of(path)]
@@ -89,7 +92,7 @@ def one_way(source: Path, path: Path, way: str, device: torch.device, rounds: in
         expected = model(*given)
         synchronise(device)
         run: Any = model
-        begin = time.perf_counter()
+        begin, worked = time.perf_counter(), processor_seconds()
         if way == "whole":
             run = torch.compile(model, dynamic=False)
         elif way == "blocks":
@@ -97,21 +100,24 @@ def one_way(source: Path, path: Path, way: str, device: torch.device, rounds: in
                 region.compile(dynamic=False)
         results = run(*given)
         synchronise(device)
-        first = time.perf_counter() - begin
-        samples = []
+        first, first_processor = time.perf_counter() - begin, processor_seconds() - worked
+        samples, processor = [], []
         for number in range(rounds + 2):
             synchronise(device)
-            begin = time.perf_counter()
+            begin, worked = time.perf_counter(), processor_seconds()
             run(*given)
             synchronise(device)
             if number > 1:
                 samples.append(time.perf_counter() - begin)
+                processor.append(processor_seconds() - worked)
     low, _, high = quantiles(samples, n=4)
     from torch._dynamo.utils import counters
 
     return {
         "first": first,
+        "first_processor": first_processor,
         "latency": median(samples),
+        "latency_processor": median(processor),
         "low": low,
         "high": high,
         "graphs": int(counters["stats"]["unique_graphs"]),
@@ -121,6 +127,12 @@ def one_way(source: Path, path: Path, way: str, device: torch.device, rounds: in
         "parameters": sum(p.numel() for p in model.parameters()),
         "difference": difference(tensors(results), tensors(expected)),
     }
+
+
+def processor_seconds() -> float:
+    """Of this process and its children that have ended."""
+    own, others = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
 
 
 def tensors(results: Any) -> list[torch.Tensor]:
@@ -134,6 +146,7 @@ def separately(source: Path, path: Path, way: str, arguments: argparse.Namespace
         command += ["--device", arguments.device, "--threads", str(arguments.threads)]
         command += ["--rounds", str(arguments.rounds)]
         settings = {"TORCHINDUCTOR_CACHE_DIR": cache, "TORCHINDUCTOR_FX_GRAPH_CACHE": "0"}
+        settings["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # in this process, so that its seconds can be counted
         try:
             done = subprocess.run(
                 command,
@@ -159,6 +172,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--out", type=Path, default=HERE / "results")
+    parser.add_argument("--only", help="names of models, separated by commas")
     parser.add_argument("--source", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--way", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -176,7 +190,7 @@ def main() -> None:
     done = (
         {json.loads(line)["model"] for line in target.read_text().splitlines()} if target.exists() else set()
     )
-    for name in names:
+    for name in arguments.only.split(",") if arguments.only else names:
         if name in done:
             continue
         path = arguments.folder / f"{name}.onnx"
