@@ -26,6 +26,7 @@ from typing import Any
 import onnx
 import torch
 
+from grade.errors import InputError
 from grade.export.outlines import write_outline
 from grade.settings import OutlineSettings
 from grade.timing.cases import example_value
@@ -176,7 +177,10 @@ def main() -> None:
     parser.add_argument("--source", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--way", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    device = device_of(arguments.device)
+    try:
+        device = device_of(arguments.device)
+    except InputError as error:
+        raise SystemExit(str(error)) from None
     if arguments.way:
         torch.set_num_threads(arguments.threads)
         row = one_way(arguments.source, arguments.folder, arguments.way, device, arguments.rounds)
@@ -197,7 +201,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder) / f"{name}.py"
             begin = time.perf_counter()
-            outlined = write_outline(OutlineSettings(path, source, to="pytorch"))
+            outlined = write_outline(OutlineSettings(model=path, out=source, to="pytorch"))
             seconds = time.perf_counter() - begin
             ways = {way: separately(source, path, way, arguments) for way in WAYS}
         row = {

@@ -95,7 +95,7 @@ def machine_line(rows: list[Row]) -> str:
     loads = [row["load"] for row in rows]
     commits = ", ".join(sorted({row["commit"] for row in rows}))
     return (
-        f"{first['device']}, {first['threads']} threads of {first['processors']} processors, load average"
+        f"{first['device']}, threads: {first['threads']}, processors: {first['processors']}, load average"
         f" {min(loads):.0f} to {max(loads):.0f}; {packages}; commit {commits}."
     )
 
@@ -259,6 +259,9 @@ def search_section(found: Row) -> list[str]:
 
 
 def models_section(rows: list[Row]) -> list[str]:
+    """Compile time and latency; in processor seconds on a CPU, which other work on the machine does not change."""
+    cpu = "first_processor" in rows[0]["eager"] and "NVIDIA" not in rows[0]["device"]
+    first, latency = ("first_processor", "latency_processor") if cpu else ("first", "latency")
     head = ["model", "operators", "blocks", "classes", "weights in blocks"]
     head += [
         f"{way}: {what}" for way in ("blocks", "whole") for what in ("first run, s", "graphs", "run, ms")
@@ -277,19 +280,23 @@ def models_section(rows: list[Row]) -> list[str]:
                 notes.append(f"{row['model']}, {way}: {each['reason']}")
                 line += ["-"] * 3
             else:
-                line += [f"{each['first']:.1f}", str(each["graphs"]), milliseconds(each["latency"])]
-        line.append(milliseconds(row["eager"].get("latency")))
+                line += [f"{each[first]:.1f}", str(each["graphs"]), milliseconds(each[latency])]
+        line.append(milliseconds(row["eager"].get(latency)))
         body.append(line)
-    text = table(head, body)
-    worst = max(
-        (row[w]["difference"] for row in rows for w in ("blocks", "whole") if "difference" in row[w]),
-        default=0,
-    )
-    text += [
-        f"Largest difference from the model as it is: {worst:.0e} of the largest output. {machine_line(rows)}",
-        "",
+    differences = [
+        row[way]["difference"] for row in rows for way in ("blocks", "whole") if "difference" in row[way]
     ]
-    return text + [f"Left out: {note}." for note in notes]
+    kind = "Processor seconds, compilers included" if cpu else "Seconds"
+    text = [
+        f"{kind}. The source is that of `grade outline --to pytorch`; 'blocks' compiles each class of blocks once,"
+        " 'whole' the model as one; graphs are those that were compiled. Largest difference from the model as it is:"
+        f" {max(differences, default=0):.0e} of the largest output. {machine_line(rows)}",
+        "",
+        *table(head, body),
+    ]
+    asked = set(SETTINGS["whole_models"]["names"]) - {row["model"] for row in rows}
+    notes += [f"{name}: not measured" for name in sorted(asked)]
+    return text + [f"Left out: {'; '.join(notes)}."] * bool(notes)
 
 
 def missing(rows: list[Row]) -> list[str]:
