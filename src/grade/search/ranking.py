@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from grade.costs import Savings
 from grade.errors import InputError
@@ -90,10 +89,12 @@ def posterior_mean(
     """[m] mean of the logarithm of each count, from an unbiased one of known relative variance v and a prior.
 
     The prior is the estimator's log-probability and a constant, log N ~ Normal(c + log p, s^2), and the measured
-    logarithm has the variance f v around log N: occurrences that grew from the same ones make f more than 1. Constant,
-    s^2 and f explain the squared distances of measured from expected logarithms, by weighted least squares. They
-    are found on the patterns that the estimator puts first: of others, mostly those are listed that happened to be
-    met. Where counts are exact this ranks as they do.
+    logarithm has the variance f v around log N: occurrences that grew from the same ones make f more than 1. The
+    squared distances of measured from expected logarithms are attributed to counting as far as possible, f v by
+    weighted least squares through the origin; s^2 is the rest. Lists of one length leave it open whose error a
+    distance is, and where lists are short it is mostly that of the counts. Constant, s^2 and f are found on the
+    patterns that the estimator puts first: of others, mostly those are listed that happened to be met. Where counts
+    are exact this ranks as they do.
 
     >>> posterior_mean(np.array([8.0, 8.0, 2.0]), np.zeros(3), np.array([0.0, 5.0, 9.0])).round(2).tolist()
     [2.08, 2.08, 0.69]
@@ -106,13 +107,12 @@ def posterior_mean(
     spread, factor, constant = 1.0, 1.0, 0.0
     for _ in range(ROUNDS):
         expected = spread + factor * stated
+        weights = expected**-2.0
         constant = float(np.average(away, weights=1 / expected))
         squares = np.minimum((away - constant) ** 2, OUTLYING**2 * expected)
-        terms = np.column_stack([np.ones_like(stated), stated]) / expected[:, None]
-        found, _ = nnls(terms, squares / expected)
-        factor = min(max(float(found[1]), 1.0), MOST_FACTOR)
-        spread = float(np.average(squares - factor * stated, weights=expected**-2.0))
-        spread = max(spread, LEAST_SPREAD)
+        by_counting = float(weights @ (squares * stated)) / max(float(weights @ stated**2), 1e-300)
+        factor = min(max(by_counting, 1.0), MOST_FACTOR)
+        spread = max(float(np.average(squares - factor * stated, weights=weights)), LEAST_SPREAD)
     noise = factor * variances
     return np.asarray((measured * spread + (log_probability + constant) * noise) / (spread + noise))
 
