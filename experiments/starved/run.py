@@ -115,9 +115,10 @@ def table() -> str:
                 ranges += [max(v) - min(v) for v in values.values() if v]
                 cells.append(" / ".join(f"{np.mean(v):.3f}" if v else "-" for v in values.values()))
                 patterns = one[0]["patterns"] if one else patterns
-            lines.append(
-                f"| {name} | {k} | {patterns:,} | {share:g} | {' | '.join(cells)} | {max(ranges, default=0):.2f} |"
-            )
+            if patterns:
+                lines.append(
+                    f"| {name} | {k} | {patterns:,} | {share:g} | {' | '.join(cells)} | {max(ranges, default=0):.2f} |"
+                )
     missing = [f"{name}, k = {k}" for name, k in SETS.items() if name not in measured]
     notes = ["", f"Not run yet: {'; '.join(missing)}."] if missing else []
     return "\n".join([*lines, *notes, ""])
