@@ -14,7 +14,7 @@ from grade.estimators.evidence.candidate_patterns import candidates
 from grade.estimators.evidence.part_sources import part_sources
 from grade.estimators.evidence.posterior import Posterior
 from grade.evaluation.correlation import spearman
-from grade.graphs import SubgraphSample
+from grade.graphs import PatternTable, SubgraphSample
 from grade.graphs.counts import Counts
 from grade.sampling import sample
 from grade.sampling.census import Census, take_census
@@ -63,6 +63,42 @@ def test_a_network_that_learned_nothing_gets_no_weight() -> None:
     np.testing.assert_allclose(model.log_probability(census.patterns), parts.log_probability(census.patterns))
 
 
+def test_no_network_is_trained_where_types_are_merged() -> None:
+    census, own = drawn("nas-bench-201", 5)
+    model, parts = fit(own, preset_for([own], "autoregressive", "fast")), fit(own, preset("parts"))
+    assert model.fitted.posterior[5].exchangeable
+    assert model.fitted.steps is None
+    np.testing.assert_array_equal(
+        model.log_probability(census.patterns), parts.log_probability(census.patterns)
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "network"),
+    [(0.8, True), (0.1, False)],  # above and below the least weight
+)
+def test_a_network_of_small_weight_is_left_out(wanted: float, network: bool) -> None:
+    """Instead of a network, what would have to be added to the parts to predict counts, times a factor."""
+    generator = np.random.default_rng(0)
+    census, own = drawn("nas-bench-101", 4)
+    held = generator.random(len(own.patterns)) < 0.5
+
+    class Oracle:
+        trial, held_out = object(), [held]
+
+        def probabilities(self, networks: list[object], patterns: PatternTable) -> np.ndarray:
+            counts = np.maximum(Counts({4: census.patterns}, {4: census.counts}).of(patterns)[0], 0.1)
+            return np.log(counts) / wanted
+
+    model = fit(own, preset("parts"))
+    assert isinstance(model, Posterior)
+    assert own.parts is not None
+    model.estimator = Oracle()  # type: ignore[assignment]  # only what the weighing needs of it
+    known = candidates(own.parts, model.sizes[4].seen, 4)
+    model.weigh_network(0, own, known, preset("autoregressive"))
+    assert (model.sizes[4].network[2] > 0) == network
+
+
 @pytest.mark.parametrize("estimator", ["parts", "autoregressive"])
 def test_a_stored_posterior_scores_the_same(estimator: str, tmp_path: Path) -> None:
     census, own = drawn("nas-bench-201", 4)
@@ -78,10 +114,11 @@ def test_a_stored_posterior_scores_the_same(estimator: str, tmp_path: Path) -> N
 def test_types_are_merged_only_where_a_hold_out_says_so() -> None:
     """In DARTS operations were drawn at random; in a set of real models none can stand for another."""
     _, real = drawn("zoo", 4)
-    _, random = drawn("darts", 4)
     assert fit(real, preset("parts")).fitted.posterior[4].exchangeable == []
-    merged = fit(random, preset("parts")).fitted.posterior[4].exchangeable
-    assert "sep_conv_3x3" in max(merged, key=len)
+    for k in (4, 5):
+        _, random = drawn("darts", k)
+        merged = fit(random, preset("parts")).fitted.posterior[k].exchangeable
+        assert "sep_conv_3x3" in max(merged, key=len)
 
 
 def test_a_sample_without_counts_of_parts_is_scored_by_its_own_counts() -> None:

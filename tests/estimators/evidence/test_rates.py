@@ -1,10 +1,13 @@
 """Rates: the likelihood against scipy's negative binomial, its derivatives, and what is found again."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import nbinom
 
-from grade.estimators.evidence.rates import Rates, fit_rates, log_likelihood
+from grade.estimators.evidence.rates import Rates, censored, fit_rates, uncensored
 
 RATES = [1e-7, 3e-5, 2e-4, 0.01, 0.3, 2.0, 40.0]
 
@@ -14,13 +17,16 @@ def test_the_likelihood_is_that_of_a_negative_binomial(shape: float) -> None:
     for rate in RATES:
         for count in (0, 1, 2, 9):
             given = nbinom(shape, shape / (shape + rate))
-            expected = given.logpmf(count) if count < 2 else given.logsf(1)
             point = np.array([np.log(rate), 0.0, np.log(shape)])
-            value, _ = log_likelihood(point, np.ones((1, 1)), np.array([count]), np.ones(1))
-            assert value == pytest.approx(expected, rel=1e-3, abs=1e-9)
+            data = np.ones((1, 1)), np.array([count]), np.ones(1)
+            whole = given.logpmf(count)
+            assert uncensored(point, *data)[0] == pytest.approx(whole, rel=1e-6, abs=1e-12)
+            expected = whole if count < 2 else given.logsf(1)
+            assert censored(point, *data)[0] == pytest.approx(expected, rel=1e-3, abs=1e-9)
 
 
-def test_derivatives_are_those_of_the_likelihood() -> None:
+@pytest.mark.parametrize("log_likelihood", [censored, uncensored])
+def test_derivatives_are_those_of_the_likelihood(log_likelihood: Callable[..., tuple[float, Any]]) -> None:
     generator = np.random.default_rng(0)
     features, counts = generator.normal(size=(50, 2)), generator.poisson(1.0, 50)
     multiplicity = generator.uniform(1, 5, 50)
@@ -62,3 +68,21 @@ def test_what_was_seen_is_expected_as_the_gamma_posterior_says() -> None:
     updated = np.exp(rates.updated(np.log([0.01, 0.01, 5.0]), np.array([0, 1_000, 5])))
     # (r + n) mu / (r + mu)
     assert updated == pytest.approx([0.01 * 3 / 3.01, 0.01 * 1_003 / 3.01, 5.0])
+
+
+def test_a_pattern_that_is_surely_expected_is_known_by_its_count() -> None:
+    rates = Rates(0.0, (1.0,), 1.0)
+    updated = rates.updated(np.array([20.0, 80.0, 700.0, -700.0]), np.array([9.0, 4.0, 2.0, 0.0]))
+    # mu (r + n) / (r + mu) is r + n for large mu, and mu for small ones, far beyond what exp can take
+    assert updated == pytest.approx([np.log(10), np.log(5), np.log(3), -700.0], abs=1e-6)
+
+
+def test_counts_of_patterns_that_were_all_seen_tell_how_frequent_each_is() -> None:
+    generator = np.random.default_rng(3)
+    features = generator.normal(size=(60, 1))
+    counts = generator.poisson(np.exp(5 + 0.8 * features[:, 0]) * generator.gamma(4.0, 1 / 4.0, 60))
+    assert counts.min() > 1  # so that censored counts would say nothing
+    found = fit_rates(features, counts.astype(float), np.ones(60), np.ones(1), fixed=True)
+    assert found.weights == pytest.approx((0.8,), abs=0.2)
+    assert found.constant == pytest.approx(5, abs=0.2)
+    assert found.shape == pytest.approx(4.0, rel=0.5)

@@ -8,11 +8,13 @@ the sample's own counts      enter last, by the Gamma-Poisson posterior (`grade.
 
 The network is trained on the same sample. A fifth of the patterns is held out of its trial. Among all possible patterns
 that the trial has not seen, the sample shows exactly these. Parts alone, and parts with the network, predict which they
-are. The network gets no weight if it adds less likelihood than the price of a weight; the posterior is then that of
-parts and sample.
+are. The network gets no weight if it adds less likelihood than the price of a weight, or if its weight would be small:
+held-out patterns are frequent ones, and a network that hardly predicts these ranks the rare ones at random. The
+posterior is then that of parts and sample.
 
-Exchangeable node types (`grade.estimators.evidence.exchangeable`) are merged before all this, if the merged types
-predict a held-out fifth of the occurrences better than separate types do.
+Exchangeable node types (`grade.estimators.evidence.exchangeable`) are merged, if the merged types predict a held-out
+fifth of the occurrences better than separate types do. Most merged patterns are in the sample, whose counts then say
+more than a network: none is trained.
 """
 
 import time
@@ -47,6 +49,7 @@ from grade.graphs.counts import Counts
 from grade.graphs.part_counts import PartCounts
 from grade.settings import EstimatorSettings
 
+LEAST_WEIGHT = 0.25  # of a network
 SHOWN = 0.8  # share of the occurrences that exchangeable types are fitted to; the rest is held out
 MOST_ASKED = (
     4_000  # patterns to fit the network's weight on; a tenth where each takes hundreds of evaluations
@@ -123,10 +126,10 @@ class Posterior:
             for s in samples:
                 self.sizes[s.size], known[s.size] = self.size_model(s.size, types, self.counts)
         learned = self.fitted
+        if any(model.merged.types for model in self.sizes.values()):
+            self.estimator = None
         if self.estimator is not None:
-            learned = self.fit_network(
-                [self.merged_sample(s) for s in samples], known, settings, folder, report
-            )
+            learned = self.fit_network(samples, known, settings, folder, report)
         self.fitted = replace(
             learned,
             seconds=time.monotonic() - started,
@@ -167,14 +170,6 @@ class Posterior:
         price = len(found.classes) * np.log(len(last.patterns))
         return found if evidence[1] - evidence[0] > price else none
 
-    def merged_sample(self, sample: SubgraphSample) -> SubgraphSample:
-        """The sample with exchangeable types merged, as the network sees it."""
-        model = self.sizes.get(sample.size)
-        types = ExchangeableTypes() if model is None else model.merged.types
-        table, rows = types.distinct(sample.patterns)
-        ids = rows[sample.pattern_ids].astype(np.int32)
-        return SubgraphSample(sample.occurrences, sample.weights, ids, table, sample.drawn)
-
     def fit_network(
         self,
         samples: list[SubgraphSample],
@@ -183,7 +178,7 @@ class Posterior:
         folder: Path | None,
         report: Report | None,
     ) -> FitReport:
-        """Train the network on merged samples and return the report of its fit. Drop it if it predicts nothing."""
+        """Train the network and return the report of its fit. Drop it if it predicts nothing."""
         estimator: Any = self.estimator
 
         def worth() -> bool:
@@ -226,7 +221,7 @@ class Posterior:
             asked.multiplicity,
             np.array([alone.weights[0], 0.0]),
         )
-        if both.evidence <= alone.evidence or both.weights[1] <= 0:
+        if both.evidence <= alone.evidence or both.weights[1] < LEAST_WEIGHT:
             return
         # Only a fifth of the patterns was held out: counts among them are a fifth of those among all.
         share = float(held[place].mean())

@@ -10,7 +10,8 @@ with posterior mean mu (r + n) / (r + mu). For a frequent pattern the count domi
 
 Constant, weights and shape maximise the likelihood over all possible patterns, seen and unseen. Counts above one are
 censored to 'more than one': otherwise the few most frequent patterns, whose ranks are certain, would dominate the fit
-for the many rare ones. No weight is negative, and a weak prior pulls the weights towards given ones.
+for the many rare ones. Where many patterns were seen more than once, little would be left of the counts, and they are
+used as they are. No weight is negative, and a weak prior pulls the weights towards given ones.
 """
 
 from dataclasses import dataclass
@@ -18,9 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from scipy.special import digamma, gammaln
 
 PULL = 0.5  # of a weight, per unit of its feature's standard deviation
 STEEPEST = 25.0  # logarithms of rates beyond this overflow
+MANY_SEEN = 0.25  # share of the patterns seen more than once, above which counts are not censored
 SHAPES = (-3.0, 6.0)  # least and largest logarithm of the shape
 
 Values = NDArray[np.float64]
@@ -41,8 +44,9 @@ class Rates:
 
     def updated(self, log_expected: Values, counts: Values) -> Values:
         """[n] log of the posterior mean of each pattern, given its count."""
-        rate = np.exp(np.clip(log_expected, -STEEPEST, STEEPEST))
-        return np.asarray(log_expected + np.log((self.shape + counts) / (self.shape + rate)))
+        return np.asarray(
+            log_expected + np.log(self.shape + counts) - np.logaddexp(np.log(self.shape), log_expected)
+        )
 
 
 def fit_rates(
@@ -68,6 +72,8 @@ def fit_rates(
     spread = np.sqrt(np.average((given - middle) ** 2, axis=0, weights=multiplicity))
     spread[spread < 1e-6] = 1.0  # the same for all patterns: its weight must not be made of rounding errors
     scaled = (given - middle) / spread
+    many = float(multiplicity[counts > 1].sum()) > MANY_SEEN * float(multiplicity.sum())
+    log_likelihood = uncensored if many else censored
 
     def loss(point: Values) -> tuple[float, Values]:
         value, slopes = log_likelihood(point, scaled, counts, multiplicity)
@@ -91,10 +97,21 @@ def fit_rates(
     return Rates(constant, tuple(float(w) for w in weights), float(np.exp(found[-1])), evidence)
 
 
-def log_likelihood(
-    point: Values, scaled: Values, counts: Values, multiplicity: Values
-) -> tuple[float, Values]:
-    """The log-likelihood of counts of 0, 1 or more, and its derivatives; ``point`` is (a, w ..., log r)."""
+def uncensored(point: Values, scaled: Values, counts: Values, multiplicity: Values) -> tuple[float, Values]:
+    """The log-likelihood of the counts, and its derivatives; ``point`` is (a, w ..., log r)."""
+    shape = np.exp(point[-1])
+    log_rate = np.clip(point[0] + scaled @ point[1:-1], -STEEPEST, STEEPEST)
+    total = np.logaddexp(point[-1], log_rate)  # log of r + mu
+    value = gammaln(counts + shape) - gammaln(shape) - gammaln(counts + 1)
+    value += shape * (point[-1] - total) + counts * (log_rate - total)
+    slope = (counts - (counts + shape) * np.exp(log_rate - total)) * multiplicity
+    bend = digamma(counts + shape) - digamma(shape) + point[-1] - total + 1 - (counts + shape) / np.exp(total)
+    slopes = np.concatenate([[slope.sum()], scaled.T @ slope, [(bend * multiplicity).sum() * shape]])
+    return float(value @ multiplicity), slopes
+
+
+def censored(point: Values, scaled: Values, counts: Values, multiplicity: Values) -> tuple[float, Values]:
+    """`uncensored`, of counts of 0, 1 or more."""
     shape = np.exp(point[-1])
     log_rate = np.clip(point[0] + scaled @ point[1:-1], -STEEPEST, STEEPEST)
     rate = np.exp(log_rate)
