@@ -115,10 +115,9 @@ def test_types_are_merged_only_where_a_hold_out_says_so() -> None:
     """In DARTS operations were drawn at random; in a set of real models none can stand for another."""
     _, real = drawn("zoo", 4)
     assert fit(real, preset("parts")).fitted.posterior[4].exchangeable == []
-    for k in (4, 5):
-        _, random = drawn("darts", k)
-        merged = fit(random, preset("parts")).fitted.posterior[k].exchangeable
-        assert "sep_conv_3x3" in max(merged, key=len)
+    _, random = drawn("darts", 4)
+    merged = fit(random, preset("parts")).fitted.posterior[4].exchangeable
+    assert "sep_conv_3x3" in max(merged, key=len)
 
 
 def test_a_sample_without_counts_of_parts_is_scored_by_its_own_counts() -> None:
