@@ -33,10 +33,11 @@ CLOSE = 1e-4
 OUT = Path(__file__).parent / "results"
 HEAD = """# Exported parts of real models
 
-`python benchmarks/exports.py FILE.onnx ...`: random connected parts of 3 to 8 operators, exported and run on the
-tensors of the model in onnxruntime. Same: all outputs within 1e-4 of their largest value. Placeholder: an operator has
-no counterpart in PyTorch. Refused: the part is no model of its own, and the export says why. Deviation: the largest,
-relative to the largest value of an output.
+`python benchmarks/exports.py FILE.onnx ...`: random connected parts of 3 to 8 operators of the main graph, drawn with
+repetition (that of silero_vad has two operators only, so its parts are one), exported and run on the tensors of the
+model in onnxruntime. Same: all outputs within 1e-4 of their largest value. Placeholder: an operator has no counterpart
+in PyTorch. Refused: the part is no model of its own, and the export says why. Deviation: the largest, relative to the
+largest value of an output.
 
 | model | operators | parts | same as ONNX | same as PyTorch | placeholder | refused | deviation |
 |---|---|---|---|---|---|---|---|
