@@ -2,6 +2,8 @@
 
 Run: python benchmarks/blocks.py [NODES ...]     (3 million and 10 million when left out)
 
+Rows of other sizes that are in the results stay there; each row names the commit that it was measured with.
+
 A generated set is as many copies of zoo as it takes, in which every twentieth node has got a random other type: what
 repeats in it is long and broken in many places, as in a crawl of models that are variants of each other.
 """
@@ -11,10 +13,11 @@ import resource
 import subprocess
 import sys
 import time
+from typing import Any
 
 import numpy as np
 
-from common import machine, write_results
+from common import RESULTS, machine, write_results
 from grade.blocks.grammar import Wiring, make_grammar
 from grade.blocks.growth import grown_regions
 from grade.blocks.places import find_places
@@ -93,18 +96,33 @@ def one(name: str, min_count: int) -> None:
     print(json.dumps(row))
 
 
+def key(row: dict[str, Any]) -> tuple[str, str, int]:
+    return row["set"], row["nodes"], row["min count"]
+
+
+def kept_rows() -> dict[tuple[str, str, int], dict[str, Any]]:
+    """The rows of the last results."""
+    path = RESULTS / "blocks.json"
+    if not path.exists():
+        return {}
+    last = json.loads(path.read_text())
+    return {key(row): {"commit": last["machine"]["commit"], **row} for row in last["rows"]}
+
+
 def main() -> None:
-    where, rows = machine(), []
+    where = machine()
+    rows = kept_rows()
     sizes = sys.argv[1:] or ["3000000", "10000000"]
     for name, min_count in [("zoo", 5), ("zoo", 2), ("zoo-large", 5), *((size, 5) for size in sizes)]:
         command = [sys.executable, __file__, "--one", name, str(min_count)]
         made = subprocess.run(command, capture_output=True, text=True, check=True)
-        rows.append(json.loads(made.stdout))
-        print(rows[-1], flush=True)
+        row = {**json.loads(made.stdout), "commit": where["commit"]}
+        rows[key(row)] = row
+        print(row, flush=True)
     write_results(
         "blocks",
         "The grammar of blocks: real sets, and growth with the size of a set",
-        rows,
+        sorted(rows.values(), key=lambda row: int(row["nodes"].replace(",", ""))),
         [
             "Seconds of one processor; merging includes the search for runs and the exact comparison of blocks, all the"
             " choice of rules and the list of occurrences.",
