@@ -9,14 +9,11 @@ told; which patterns are more frequent than in random circuits of the same gates
 
 import argparse
 import importlib.util
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 import grade
 from grade.errors import InputError
@@ -97,16 +94,77 @@ def circuit(graphs: GraphSet, name: str) -> GraphSet:
     return graphs.subset(found)
 
 
-def without_cycles(graphs: GraphSet) -> GraphSet:
-    """The circuits without feedback."""
-    matrix = csr_array(
-        (np.ones(graphs.edges, np.int8), np.asarray(graphs.out_targets, np.int64), graphs.out_offsets),
-        shape=(graphs.nodes, graphs.nodes),
-    )
-    components, component = connected_components(matrix, directed=True, connection="strong")
-    in_cycle = np.bincount(component, minlength=components)[component] > 1
-    cyclic = np.unique(graphs.graphs_of(np.flatnonzero(in_cycle)))
-    return graphs.subset(np.setdiff1d(np.arange(len(graphs)), cyclic))
+def cells_part(graphs: GraphSet, netlists: Path, _draws: int) -> list[str]:
+    lines = [
+        "## Known cells",
+        "",
+        "Induced occurrences by exact counting. The last column is what `grade blocks CIRCUIT` finds without being"
+        " told: blocks of the same number of gates and how often each occurs.",
+        "",
+        "| cell | gates | circuit | known | found | reason | blocks of this size |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for cell in [*CELLS, *cells_of(netlists)]:
+        one = circuit(graphs, cell.circuit)
+        counted = grade.count(one, cell.pattern)
+        size, found = counted.patterns[0].size, int(counted[0].occurrences)
+        blocks = grade.blocks(one, min_count=2).blocks if size > 1 else ()  # flip-flops are in cycles
+        same = [block.count for block in blocks if block.nodes == size]
+        lines.append(
+            f"| {cell.name} | {size} | {cell.circuit} | {cell.expected:,} | {found:,} | {cell.reason} |"
+            f" {', '.join(f'{count:,}' for count in same) or '-'} |"
+        )
+    return lines
+
+
+def blocks_part(graphs: GraphSet, _netlists: Path, _draws: int) -> list[str]:
+    found = grade.blocks(graphs)
+    units = sum(model.units for model in found.models)
+    lines = [
+        "## Blocks of all circuits",
+        "",
+        f"Of {len(found.graphs)} circuits (blocks are regions of acyclic graphs, and the others have feedback):"
+        f" {found.nodes:,} gates become {units:,} units. The ten blocks that save most:",
+        "",
+        "| block | gates | occurrences | circuits | gates covered |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {block.name} | {block.nodes} | {block.count:,} | {block.graphs} | {block.coverage:,} |"
+        for block in found.blocks[:10]
+    ]
+    return lines
+
+
+def patterns_part(graphs: GraphSet, _netlists: Path, draws: int) -> list[str]:
+    stems = [Path(path).stem for path in graphs.graph_names]
+    iscas = graphs.subset([n for n, stem in enumerate(stems) if stem[0] == "c" and stem[1:].isdigit()])
+    lines: list[str] = []
+    for k in (3, 4):
+        scored = grade.significance(iscas, k, "types", draws=draws, switches=SWITCHES)
+        scores = scored.scores
+        lines += [
+            "",
+            f"## Patterns of {k} gates in the {len(iscas)} ISCAS-85 circuits",
+            "",
+            f"Against {draws} random circuits with the same gates, the same degrees and the same number of"
+            f" connections between every two kinds of gates ({SWITCHES:g} proposed switches for each connection); the"
+            f" ten patterns with the largest z-scores of {int(scores.tested.sum())} tested. p is"
+            f" two-sided and at least {2 / (draws + 1):.3f} with so few draws.",
+            "",
+            "| pattern | occurrences | mean of the random ones | z | p |",
+            "|---|---|---|---|---|",
+        ]
+        z = np.where(scores.tested & scores.over, np.nan_to_num(scores.z, nan=-1.0, posinf=-1.0), -1.0)
+        lines += [
+            f"| {scored.patterns[row]} | {scores.observed[row]:,.0f} | {scores.mean[row]:,.1f} |"
+            f" {scores.z[row]:,.0f} | {scores.p[row]:.3f} |"
+            for row in np.argsort(-z, kind="stable")[:10].tolist()
+        ]
+    return lines[1:]
+
+
+PARTS = {"cells": cells_part, "blocks": blocks_part, "patterns": patterns_part}
 
 
 def main() -> None:
@@ -117,6 +175,7 @@ def main() -> None:
         "--netlists", help="folder of netlists with those of circuitgraph; its own when left out"
     )
     parser.add_argument("--out", type=Path, default=HERE / "results", help="where the results go")
+    parser.add_argument("--only", choices=PARTS, help="make this part again and keep the others")
     parser.add_argument("--draws", type=int, default=100, help="random circuits to compare with")
     arguments = parser.parse_args()
     spec = arguments.netlists
@@ -126,7 +185,12 @@ def main() -> None:
             parser.error("circuitgraph is not installed; install it, or give --netlists")
         spec = str(Path(package.origin).parent / "netlists")
     graphs = load(f"circuits:{spec}")
-    lines = [
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    for name, make in PARTS.items():
+        if arguments.only in (None, name):
+            lines = make(graphs, Path(spec), arguments.draws)
+            (arguments.out / f"{name}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    head = [
         "# Circuits",
         "",
         "Made by `python experiments/circuits/run.py`, from the netlists of circuitgraph.",
@@ -134,95 +198,11 @@ def main() -> None:
         f"{len(graphs)} circuits, {graphs.nodes:,} gates, {graphs.edges:,} connections;"
         f" {len(graphs.node_vocabulary)} kinds of gates and cells.",
         "",
-        "## Known cells",
-        "",
-        "Induced occurrences by exact counting. The last column is what `grade blocks CIRCUIT` finds without being"
-        " told: blocks of the same number of gates and how often each occurs.",
-        "",
-        "| cell | gates | circuit | known | found | reason | blocks of this size |",
-        "|---|---|---|---|---|---|---|",
     ]
-    cells = []
-    for cell in [*CELLS, *cells_of(Path(spec))]:
-        one = circuit(graphs, cell.circuit)
-        counted = grade.count(one, cell.pattern)
-        size, found = counted.patterns[0].size, int(counted[0].occurrences)
-        blocks = grade.blocks(without_cycles(one), min_count=2).blocks if len(without_cycles(one)) else []
-        same = [block.count for block in blocks if block.nodes == size]
-        cells.append(
-            {
-                "cell": cell.name,
-                "circuit": cell.circuit,
-                "known": cell.expected,
-                "found": found,
-                "blocks": same,
-            }
-        )
-        lines.append(
-            f"| {cell.name} | {size} | {cell.circuit} | {cell.expected} | {found} | {cell.reason} |"
-            f" {', '.join(map(str, same)) or '-'} |"
-        )
-    acyclic = without_cycles(graphs)
-    everything = grade.blocks(acyclic)
-    units = sum(model.units for model in everything.models)
-    lines += [
-        "",
-        "## Blocks of all circuits",
-        "",
-        f"Of {len(acyclic)} circuits (blocks are regions of acyclic graphs, and the others have feedback):"
-        f" {everything.nodes:,} gates become {units:,} units. The ten blocks that save most:",
-        "",
-        "| block | gates | occurrences | circuits | gates covered |",
-        "|---|---|---|---|---|",
-    ]
-    for block in everything.blocks[:10]:
-        lines.append(
-            f"| {block.name} | {block.nodes} | {block.count:,} | {block.graphs} | {block.coverage:,} |"
-        )
-    iscas = graphs.subset(
-        [
-            n
-            for n, path in enumerate(graphs.graph_names)
-            if Path(path).stem[0] == "c" and Path(path).stem[1:].isdigit()
-        ]
-    )
-    motifs = []
-    for k in (3, 4):
-        scored = grade.significance(iscas, k, "types", draws=arguments.draws, switches=SWITCHES)
-        scores = scored.scores
-        lines += [
-            "",
-            f"## Patterns of {k} gates in the {len(iscas)} ISCAS-85 circuits",
-            "",
-            f"Against {arguments.draws} random circuits with the same gates, the same degrees and the same number of"
-            f" connections between every two kinds of gates ({SWITCHES:g} proposed switches for each connection); the"
-            f" ten patterns with the largest z-scores of {int(scores.tested.sum())} tested. p is"
-            f" two-sided and at least {2 / (arguments.draws + 1):.3f} with so few draws.",
-            "",
-            "| pattern | occurrences | mean of the random ones | z | p |",
-            "|---|---|---|---|---|",
-        ]
-        z = np.where(scores.tested & scores.over, np.nan_to_num(scores.z, nan=-1.0, posinf=-1.0), -1.0)
-        for row in np.argsort(-z, kind="stable")[:10].tolist():
-            figures = {name: float(getattr(scores, name)[row]) for name in ("observed", "mean", "z", "p")}
-            motifs.append({"k": k, "pattern": str(scored.patterns[row]), **figures})
-            lines.append(
-                f"| {scored.patterns[row]} | {figures['observed']:,.0f} | {figures['mean']:,.1f} |"
-                f" {figures['z']:,.0f} | {figures['p']:.3f} |"
-            )
-    data = {
-        "circuits": len(graphs),
-        "gates": graphs.nodes,
-        "connections": graphs.edges,
-        "digest": graphs.digest,
-        "cells": cells,
-        "units": units,
-        "motifs": motifs,
-    }
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "results.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    (arguments.out / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print("\n".join(lines))
+    parts = [(arguments.out / f"{name}.md").read_text(encoding="utf-8") for name in PARTS]
+    text = "\n".join(head) + "\n" + "\n".join(parts)
+    (arguments.out / "README.md").write_text(text, encoding="utf-8")
+    print(text)
 
 
 if __name__ == "__main__":
