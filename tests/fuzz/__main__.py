@@ -35,7 +35,7 @@ from grade.errors import InputError
 from grade.files import whole_file
 from tests.fuzz.cases import Case, make_case
 from tests.fuzz.running import COMMANDS, Ending, run
-from tests.fuzz.seeds import FOLDERS, commands_on, make_seeds
+from tests.fuzz.seeds import FILES, FOLDERS, commands_on, make_seeds
 
 PIECE = 100  # cases between two looks at the clock
 LONG_PATIENCE = 100  # seconds of processor time for a command on what is whole
@@ -83,6 +83,8 @@ def faults(case: Case, ending: Ending, folder: Path, before: set[Path], expected
         found.append("control characters in the output")
     if ending.memory > MOST_RESIDENT:
         found.append(f"{ending.memory >> 20} MiB")
+    if ending.code == 2 and case.kind == "interrupt":
+        found.append("refused, though nothing is damaged")
     if ending.code == 2:
         if not lines or not re.fullmatch(
             r"grade: .*[.?]( See '.*' --help'\.| See '.* --help'\.)?", lines[-1]
@@ -276,7 +278,7 @@ def main() -> int:
 
         make_seeds(root / "seeds", make)
         fuzzer = Fuzzer(root / "seeds", arguments.seed, root)
-        for argv in {argv for name in SEALED for argv in commands_on(name)}:
+        for argv in {argv for name in (*FOLDERS, *FILES) for argv in commands_on(name)}:
             fuzzer.expected((*argv, "--json"))  # also a check that every command works on what is whole
         numbers = arguments.only or range(record.done, arguments.cases)
         for start in range(0, len(numbers), PIECE):

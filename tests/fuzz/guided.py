@@ -31,7 +31,7 @@ FILES = {
     "edges": ("graph.edges",),
     "verilog": ("circuit.v",),
     "bench": ("circuit.bench",),
-    "pickle": ("younger.pkl",),
+    "younger": ("younger.pkl",),
 }  # of the seeds, by target
 Corpus = list[bytes]
 Target = Callable[[Path], tuple[Corpus, Callable[[bytes], Any]]]
@@ -48,17 +48,25 @@ def reading(name: str) -> Target:
     """The reader of files with the suffix of the seeds."""
 
     def make(folder: Path) -> tuple[Corpus, Callable[[bytes], Any]]:
+        from grade.errors import InputError
         from grade.settings import ReadSettings
-        from tests.sources.mutations import outcome
+        from grade.sources.readers import Item, item_of
 
-        wholes = [(folder / seed).read_bytes() for seed in FILES[name]]
         path = folder / f"input{Path(FILES[name][0]).suffix}"
+        item = Item("younger", str(path)) if name == "younger" else item_of(path)
         settings = ReadSettings()
 
         def read(data: bytes) -> None:
             path.write_bytes(data)
-            outcome(path, settings)
+            try:
+                for graphs in item.read(settings):
+                    _ = graphs.core  # what was read is a valid set
+            except InputError as error:
+                if data in wholes:
+                    raise
+                check_sentence(error, path)
 
+        wholes = [(folder / seed).read_bytes() for seed in FILES[name]]
         return wholes, read
 
     return make

@@ -118,11 +118,12 @@ def write_files(folder: Path) -> None:
     graphs = load(folder / "graphs.jsonl")
     np.savez(
         folder / "arrays.npz",
-        node_counts=graphs.node_counts,
+        node_offsets=graphs.node_offsets,
         node_types=graphs.node_types,
-        edge_counts=graphs.edge_counts,
-        edges=np.concatenate([graphs.edge_list(g) for g in range(len(graphs))]),
-        node_vocabulary=np.array(graphs.node_vocabulary),
+        edge_offsets=np.concatenate([[0], np.cumsum(graphs.edge_counts)]),
+        edges=np.concatenate([graphs.edge_list(g) for g in range(len(graphs))])[:, :2],
+        op_names=np.array(graphs.node_vocabulary),
+        names=np.array(list(graphs.graph_names)),
     )
     write_npz(load(folder / "layers.onnx"), folder / "full.npz", names_as_bytes=True)
     (folder / "packed.npz.xz").write_bytes(lzma.compress((folder / "full.npz").read_bytes()))
@@ -272,6 +273,8 @@ def commands_on(name: str) -> list[tuple[str, ...]]:
         ]
     if name == "circuits.zip":
         name = f"circuits:{name}"
+    if name == "younger.pkl":
+        name = f"younger:{name}"
     if name == "packed.npz.xz":
         name = f"zoo-large:{name}"
     commands: list[tuple[str, ...]] = [
