@@ -457,3 +457,16 @@ def test_parts_of_all_light_models_compute_the_same(tmp_path: Path) -> None:
     assert sum(count > 0 for count in same.values()) >= 10
     assert sum(same.values()) >= 50
     assert min(same[str(path)] for path in LIGHT) >= 6
+
+
+@pytest.mark.parametrize("axis", range(-3, 4))
+def test_flatten_at_any_axis(axis: int, tmp_path: Path) -> None:
+    """The axis may be the number of dimensions, or count from the end."""
+    x, y = helper.make_tensor_value_info("x", 1, [2, 3, 4]), helper.make_empty_tensor_value_info("y")
+    node = helper.make_node("Flatten", ["x"], ["y"], axis=axis)
+    model = helper.make_model(helper.make_graph([node], "flat", [x], [y]), ir_version=9)
+    torch = pytest.importorskip("torch")
+    module = imported(translate(model, set()).source, tmp_path).Motif()
+    given = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    [wanted] = onnx.reference.ReferenceEvaluator(model).run(None, {"x": given})
+    np.testing.assert_array_equal(module(torch.from_numpy(given)).numpy(), wanted)

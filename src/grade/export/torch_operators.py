@@ -363,7 +363,9 @@ def flatten(c: Call) -> str:
     axis = c.get("axis", 1)
     if axis == 0:
         return f"{c[0]}.reshape(1, -1)"
-    return f"{c[0]}.flatten({axis})" if axis == 1 else f"{c[0]}.flatten({axis}).flatten(0, {axis - 1})"
+    if axis == 1:
+        return f"{c[0]}.flatten(1)"
+    return f"{c[0]}.reshape({c[0]}.shape[:{axis}].numel(), -1)"  # the axis may be the number of dimensions
 
 
 def lrn(c: Call) -> str:
