@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import grade
 from grade import GraphSet, InputError
@@ -465,7 +466,6 @@ def test_flatten_at_any_axis(axis: int, tmp_path: Path) -> None:
     x, y = helper.make_tensor_value_info("x", 1, [2, 3, 4]), helper.make_empty_tensor_value_info("y")
     node = helper.make_node("Flatten", ["x"], ["y"], axis=axis)
     model = helper.make_model(helper.make_graph([node], "flat", [x], [y]), ir_version=9)
-    torch = pytest.importorskip("torch")
     module = imported(translate(model, set()).source, tmp_path).Motif()
     given = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     [wanted] = onnx.reference.ReferenceEvaluator(model).run(None, {"x": given})
