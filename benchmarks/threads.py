@@ -58,7 +58,7 @@ def main() -> None:
                 "two threads: processor s": round(two, 1),
                 "of it on the calling thread": round(serial, 1),
                 "serial share": f"{serial / two:.1%}",
-                "two threads, times one": f"{one / (serial + (two - serial) / 2):.2f}",
+                "two threads at most, times one": f"{one / (serial + (two - serial) / 2):.2f}",
                 "peak MB": resident_memory(peak=True) >> 20,
             }
         )
