@@ -1,5 +1,6 @@
 """What all estimators with a network share: refusals, finite scores, storage, resuming."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -207,3 +208,16 @@ def test_the_number_of_threads_changes_nothing(estimator: str) -> None:
         assert torch.get_num_threads() == threads
         scores.append(model.log_probability(table.take(np.arange(300))))
     assert scores[0].tolist() == scores[1].tolist()
+
+
+@pytest.mark.parametrize(("nodes", "warned"), [(8, False), (9, True)])
+def test_large_patterns_without_a_gpu_come_with_the_remedy(
+    nodes: int, warned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    path = PatternTable.canonical([[0] * nodes], [np.eye(nodes, k=1, dtype=int)])
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        fit(sample_of(path, np.array([3])), settings_of("autoregressive", QUICK, device="auto", steps=1))
+    remedies = [str(each.message) for each in found if "--estimator parts" in str(each.message)]
+    assert len(remedies) == warned

@@ -13,6 +13,7 @@ network in the posterior (`grade.estimators.evidence.posterior`).
 
 import math
 import time
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -51,6 +52,7 @@ from grade.settings import EstimatorSettings, NetworkSettings, TrainingSettings
 BELOW_BOUNDS = -1e6
 FEWEST_PATTERNS = 10  # fewer are too few to hold some out
 FEW_STEPS = 300
+LARGEST_ON_CPU = 8  # nodes of patterns that are trained on in minutes
 
 Own = TypeVar("Own", bound=NetworkSettings)
 
@@ -127,6 +129,12 @@ class NetworkEstimator(ABC, Generic[Own]):
         self.space = GraphSpace.of(samples)
         self.settings = for_space(settings, self.space)
         self.device = pick_device(settings.device)
+        if settings.device == "auto" and self.device.type == "cpu" and self.space.capacity > LARGEST_ON_CPU:
+            warnings.warn(
+                f"There is no GPU, and training on patterns of {self.space.capacity} nodes may take hours; the"
+                " estimator parts takes seconds (--estimator parts).",
+                stacklevel=2,
+            )
         checkpoints = Checkpoints(folder, self.settings, samples, report)
         everything = self.training_data(samples, [np.ones(len(s.patterns), np.bool_) for s in samples])
         self.prepare(everything)
