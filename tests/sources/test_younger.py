@@ -244,3 +244,17 @@ def test_a_folder_without_pickles_is_refused(tmp_path: Path) -> None:
     for place in (tmp_path, tmp_path / "missing"):
         with pytest.raises(InputError, match="neither an archive nor a folder with"):
             load(f"younger:{place}")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x80\x04Nr\xff\xff\xff\x7f.",  # a place in the memo that would make room for billions
+        b"\x80\x04Np99999999999\n.",
+        b"\x80\x05\x96\x08\x00\x00\x00\x00\x00\x00\x00abcdefgh.",  # an array of bytes, which no graph has
+    ],
+)
+def test_pickles_that_ask_for_much_memory_are_refused_before(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "graph.pkl").write_bytes(content)
+    with pytest.raises(InputError, match=r"graph\.pkl is refused, for its pickle asks for too much memory"):
+        load(f"younger:{tmp_path / 'graph.pkl'}")

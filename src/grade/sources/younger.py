@@ -19,6 +19,7 @@ import ast
 import hashlib
 import io
 import pickle
+import pickletools
 import tarfile
 import zipfile
 from collections import ChainMap
@@ -166,6 +167,11 @@ def restricted(content: bytes, name: str) -> Any:
             )
 
     try:
+        for operation, argument, _ in pickletools.genops(content):
+            # Python makes room for both before it looks whether the file goes on that far.
+            wide = operation.name in ("PUT", "BINPUT", "LONG_BINPUT") and (argument or 0) > len(content)
+            if wide or operation.name == "BYTEARRAY8":
+                raise MemoryError
         return Restricted(io.BytesIO(content)).load()
     except InputError:
         raise
