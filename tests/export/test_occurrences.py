@@ -470,3 +470,13 @@ def test_flatten_at_any_axis(axis: int, tmp_path: Path) -> None:
     given = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     [wanted] = onnx.reference.ReferenceEvaluator(model).run(None, {"x": given})
     np.testing.assert_array_equal(module(torch.from_numpy(given)).numpy(), wanted)
+
+
+@pytest.mark.parametrize("text", ["Conv -> Relu", "Conv -> *"])
+def test_limits_past_64_bits_list_all(text: str) -> None:
+    graphs = load("zoo-mini")
+    (given,) = read_patterns(text, graphs.node_vocabulary, graphs.edge_vocabulary)
+    listed, wide = (Occurrences(graphs, given.pattern, limit) for limit in (10**6, 10**20))
+    assert wide.complete
+    assert wide.rows.tolist() == listed.rows.tolist()
+    assert len(listed.rows) > 0

@@ -19,6 +19,7 @@ from grade.errors import InputError
 from grade.graphs import GraphSet
 from grade.graphs.concatenation import operand_vocabulary
 from grade.graphs.operands import operand_word
+from grade.sources.protobuf import check_text
 
 WINDOWS = ("Conv", "ConvTranspose", "MaxPool", "AveragePool")
 SIZES = (
@@ -62,6 +63,7 @@ def read_model(path: str | Path, inline: bool = False) -> OnnxGraph:
         raise InputError(
             f"{path} is not a valid ONNX model ({type(error).__name__}); export it again."
         ) from None
+    check_text(model, path)
     if not model.HasField("graph"):
         raise InputError(f"{path} is not a valid ONNX model (it has no graph); export it again.")
     inlined = inline and bool(model.functions)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from grade.errors import InputError
+from grade.sources.protobuf import check_text
 
 DEFAULT_DOMAINS = ("", "ai.onnx")
 
@@ -82,6 +83,7 @@ class ModelFile:
             raise InputError(f"{path} cannot be read ({error.strerror}); put the file back.") from None
         except Exception as error:  # protobuf has no class of its own for a damaged file
             raise InputError(f"{path} is not a valid ONNX model ({error}); export it again.") from None
+        check_text(model, path)
         names = list(named_operators(model, model.graph.node, "", None))
         if model.functions:
             model = self.onnx.inliner.inline_local_functions(model)

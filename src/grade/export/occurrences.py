@@ -29,6 +29,9 @@ from grade.verify import QueryVerifier, Verifier, read_patterns
 SUFFIXES = {"jsonl": ".jsonl", "csv": ".csv", "onnx": ""}
 
 
+MOST = 2**62  # occurrences; the native core counts in 64 bits
+
+
 @dataclass(frozen=True)
 class Occurrence:
     """One occurrence of a pattern. The nodes stand in the order of the pattern's own."""
@@ -67,6 +70,7 @@ class Occurrences:
     ) -> None:
         if limit < 1:
             raise InputError(f"`limit` is {limit}; give 1 or more.")
+        limit = min(limit, MOST)
         self.graphs, self.pattern, self.what = graphs, pattern, str(pattern)
         if isinstance(pattern, Query):
             found, whole = QueryVerifier(graphs, 1, fusible).listed(pattern, limit + 1, seconds)

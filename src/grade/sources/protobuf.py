@@ -7,6 +7,10 @@ trusted: a length that leaves its message, or a number that does not end, is a `
 """
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from grade.errors import InputError
 
 VARINT, FIXED64, LENGTH, START_GROUP, END_GROUP, FIXED32 = range(6)
 MAX_TEXT = 1 << 16  # bytes of a name; none is longer in a file that means well
@@ -93,3 +97,16 @@ def text(data: memoryview, begin: int, end: int) -> str:
         return str(data[begin:end], "utf-8")
     except UnicodeDecodeError:
         raise WireError("a name is not UTF-8") from None
+
+
+def check_text(message: Any, path: str | Path) -> None:
+    """Refuse a model, parsed by onnx, in which a text is not UTF-8: its parser hands those bytes on as they are."""
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_STRING:
+            if any(
+                isinstance(each, bytes) for each in ([value] if isinstance(value, str | bytes) else value)
+            ):
+                raise InputError(f"{path} is not a valid ONNX model (a name is not UTF-8); export it again.")
+        elif field.type == field.TYPE_MESSAGE:
+            for part in [value] if hasattr(value, "ListFields") else value:
+                check_text(part, path)
