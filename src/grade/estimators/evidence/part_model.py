@@ -17,12 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
+from scipy.optimize import brentq, nnls
+from scipy.special import digamma, polygamma
 
 from grade.estimators.evidence.candidate_patterns import Candidates
 from grade.estimators.evidence.part_sources import SOURCES, affordable_size, part_sources
 from grade.estimators.evidence.raking import Raking, rake
-from grade.estimators.evidence.rates import Rates, fit_rates
+from grade.estimators.evidence.rates import SHAPES, Rates, fit_rates
 from grade.graphs import PatternTable
 from grade.graphs.counts import Counts
 from grade.graphs.node_deletions import connected_parts
@@ -66,9 +67,8 @@ def fit_part_model(parts: PartCounts, k: int, seen: Counts, known: Candidates | 
         weights = np.eye(len(SOURCES))[0] if below is None else below
         table = seen.tables[k]
         score = part_sources(table, parts.counts, largest) @ weights
-        # The number of unseen patterns is unknown: seen patterns are expected as often as they were seen.
-        constant = np.log(seen.weights[k].sum()) - np.logaddexp.reduce(score)
-        return PartModel(parts, largest, tuple(weights.tolist()), None, Rates(float(constant), (1.0,), 1.0))
+        rates = rates_of_seen(score, seen.weights[k])
+        return PartModel(parts, largest, tuple(weights.tolist()), None, rates)
 
     sources = part_sources(known.patterns, parts.counts, largest)
     seen_each, stands_for = known.counts, known.multiplicity
@@ -91,6 +91,27 @@ def fit_part_model(parts: PartCounts, k: int, seen: Counts, known: Candidates | 
         if after.evidence > rates.evidence:
             return PartModel(parts, largest, tuple(weights.tolist()), raking, after)
     return PartModel(parts, largest, tuple(weights.tolist()), None, rates)
+
+
+def rates_of_seen(score: Values, counts: Values) -> Rates:
+    """The rates where the unseen patterns are too many to list: by moments, from patterns seen twice or more.
+
+    log n - score has the mean a + digamma(r) - log r and the variance trigamma(r), if n is the expected count times a
+    gamma-distributed factor of mean 1 and shape r. A sum over all patterns would be that of the highest score alone.
+    """
+    often = counts >= 2
+    if often.sum() < FEWEST_SEEN:
+        often = counts > 0
+    away = np.log(counts[often]) - score[often]
+    variance = float(away.var())
+    least, largest = np.exp(SHAPES)
+    if variance <= polygamma(1, largest):
+        shape = largest
+    elif variance >= polygamma(1, least):
+        shape = least
+    else:
+        shape = brentq(lambda r: polygamma(1, r) - variance, least, largest)
+    return Rates(float(away.mean() - digamma(shape) + np.log(shape)), (1.0,), float(shape))
 
 
 def raked(parts: PartCounts, k: int, known: Candidates, score: Values, seen: Counts) -> Raking | None:
