@@ -8,7 +8,7 @@ Capability of the GraDE Framework"), with ours beside it.
 
 For every size k, each method names its 50 best patterns, without constraints and, some of them, under those of the
 paper's case study. Methods: the most frequent patterns of a sample, one for each sampler; GraDE, the beam search ranked
-by an estimator that was trained on such samples (DisCo-E as in the paper, the default autoregressive one, `parts`
+by an estimator that was fitted to such samples (DisCo-E as in the paper, `parts`
 without a network); the search ranked by its own unbiased counts (occurrences), by the posterior mean of these and an
 estimator (posterior), and by the occurrences that share no node (disjoint).
 
