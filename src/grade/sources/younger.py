@@ -192,9 +192,9 @@ def operators_of(content: Any, name: str, settings: ReadSettings) -> OperatorGra
             graph = next((part for part in content if is_graph(part)), None)
         walk.result.outputs = walk.graph(graph, Scope(), None, "", 0)
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-        reason = error if isinstance(error, InputError) else f"{type(error).__name__}: {error}"[:100]
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise InputError(
-            f"{name} is not a graph of Younger, for its nodes lack an operator or its edges a node ({reason})."
+            f"{name} is not a graph of Younger, for its nodes lack an operator or its edges a node ({reason[:200]})."
         ) from None
     return walk.result
 
