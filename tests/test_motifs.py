@@ -192,7 +192,7 @@ def test_no_larger_patterns_leave_the_smaller_ones(graphs: GraphSet) -> None:
     found = grade.mine(graphs, k="3-6", min_graphs=7, rank_by="graphs", **ALL)
     assert {motif.size for motif in found} < {3, 4, 5, 6}
     assert any("search for smaller patterns" in note for note in found.catalogue.run["notes"])
-    with pytest.raises(grade.InputError, match="`closed` and `maximal` are known of all patterns only"):
+    with pytest.raises(grade.InputError, match="`closed` and `maximal` compare all patterns"):
         grade.mine(graphs, k=4, closed=True)
 
 

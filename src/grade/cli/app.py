@@ -71,7 +71,7 @@ def main() -> None:
 def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """Print warnings of GraDE, which are sentences; those of libraries are for programmers."""
     if category is UserWarning:
-        report(0, str(message))
+        report(0, with_flags(str(message)))
 
 
 def report(code: int, sentence: str) -> int:

@@ -219,5 +219,5 @@ def test_large_patterns_without_a_gpu_come_with_the_remedy(
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         fit(sample_of(path, np.array([3])), settings_of("autoregressive", QUICK, device="auto", steps=1))
-    remedies = [str(each.message) for each in found if "--estimator parts" in str(each.message)]
+    remedies = [str(each.message) for each in found if "`estimator` parts" in str(each.message)]
     assert len(remedies) == warned

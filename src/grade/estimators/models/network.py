@@ -131,8 +131,8 @@ class NetworkEstimator(ABC, Generic[Own]):
         self.device = pick_device(settings.device)
         if settings.device == "auto" and self.device.type == "cpu" and self.space.capacity > LARGEST_ON_CPU:
             warnings.warn(
-                f"There is no GPU, and training on patterns of {self.space.capacity} nodes may take hours; the"
-                " estimator parts takes seconds (--estimator parts).",
+                f"There is no GPU, and training on patterns of {self.space.capacity} nodes may take hours; with"
+                " `estimator` parts it takes seconds.",
                 stacklevel=2,
             )
         checkpoints = Checkpoints(folder, self.settings, samples, report)
