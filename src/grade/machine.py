@@ -6,6 +6,8 @@ from pathlib import Path
 
 from grade.errors import InputError
 
+MOST_THREADS = 64  # on a machine with fewer cores
+
 
 def available_threads() -> int:
     """Number of processor cores that this process may run on."""
@@ -27,7 +29,8 @@ def thread_count(threads: int | None) -> int:
         raise InputError(
             f"The number of threads is {threads}; give 1 to 1024, or leave it out to use all cores."
         )
-    return threads
+    # Results are those of any number, and a system may refuse hundreds of threads.
+    return min(threads, max(MOST_THREADS, available_threads()))
 
 
 def available_memory() -> int:

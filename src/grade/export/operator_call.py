@@ -64,7 +64,9 @@ class Call:
         return self.constants[place] if place < len(self.constants) else None
 
     def get(self, name: str, default: Any = None) -> Any:
-        return self.attributes.get(name, default)
+        """An attribute; the default where it is missing or has no value."""
+        value = self.attributes.get(name)
+        return default if value is None else value
 
     def ints(self, place: int) -> str:
         """A list of numbers: written out where they are known, taken from the tensor otherwise."""
