@@ -17,7 +17,7 @@ from grade.blocks.grammar import NOTHING, Grammar, Wiring, base_name, make_gramm
 from grade.blocks.growth import Grown, grown_regions
 from grade.blocks.library import read_library, refuse_limits
 from grade.blocks.library_matches import match_library
-from grade.blocks.naming import computed_types, constant_nodes, renamed
+from grade.blocks.naming import NamesError, computed_types, constant_nodes, renamed
 from grade.blocks.naming import names as make_names
 from grade.blocks.places import Places, best_library, find_places
 from grade.blocks.rules import body, body_lengths, rules_worth_keeping, tokens
@@ -305,18 +305,22 @@ def blocks(
     begin = time.perf_counter()
     name = str(graphs) if isinstance(graphs, str | Path) else graph_set.origin
     chosen = BlocksSettings(graphs=name, out=None if out is None else Path(out), **settings)
+    file, wanted = None, dict(names or {})
     if out is not None:
-        from grade.blocks.keeping import check_folder, names_in
+        from grade.blocks.keeping import NAMES, check_folder, names_in
 
         check_folder(Path(out))
-        names = {**names_in(Path(out)), **(names or {})}
+        file, wanted = Path(out) / NAMES, {**names_in(Path(out)), **wanted}
     graph_set, left_out = acyclic(graph_set)
     check_model(chosen.model, graph_set, left_out)
-    if chosen.blocks is None:
-        found = find(graph_set, chosen, names or {}, progress, begin)
-    else:
-        refuse_limits(chosen)
-        found = find_known(graph_set, chosen, Path(chosen.blocks), names or {}, progress, begin)
+    try:
+        if chosen.blocks is None:
+            found = find(graph_set, chosen, wanted, progress, begin)
+        else:
+            refuse_limits(chosen)
+            found = find_known(graph_set, chosen, Path(chosen.blocks), wanted, progress, begin)
+    except NamesError as error:
+        raise InputError(f"{file}: {error}" if file and file.is_file() else str(error)) from None
     found = replace(found, left_out=left_out)
     if out is not None:
         from grade.blocks.keeping import keep

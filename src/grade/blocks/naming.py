@@ -347,14 +347,18 @@ def letters(number: int) -> str:
     return text
 
 
+class NamesError(InputError):
+    """Names that do not fit the blocks."""
+
+
 def renamed(given: list[str], names: Mapping[str, str]) -> list[str]:
     """The names, some of them replaced."""
     if unknown := sorted(set(names) - set(given)):
-        raise InputError(
+        raise NamesError(
             f"There is no block {unknown[0]!r} to rename; take the names from the list of blocks."
         )
     result = [names.get(name, name) for name in given]
     twice = sorted({name for name in result if result.count(name) > 1}) if names else []
     if twice:
-        raise InputError(f"Two blocks would be named {twice[0]!r}; give each a name of its own.")
+        raise NamesError(f"Two blocks would be named {twice[0]!r}; give each a name of its own.")
     return result
